@@ -1,0 +1,126 @@
+/* The contract between compiled code and whoever runs it: the compiler's output, the runtime
+ * library and the measuring runner all include this file. C11, no dependency. Changed only like
+ * a schema: append, and raise TEMPER_ABI_VERSION when an old reader would misread.
+ *
+ * A kernel is one function over raw buffers. A candidate (one kernel being measured) is a shared
+ * object that exports `temper_candidate`; a compiled model is one that exports `temper_module`. */
+#ifndef TEMPER_DEPLOY_RUNTIME_ABI_H_
+#define TEMPER_DEPLOY_RUNTIME_ABI_H_
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TEMPER_ABI_VERSION 1
+#define TEMPER_MAX_DIMS 12
+
+/* What generated code may ask of the thread that runs it. */
+typedef struct temper_context temper_context;
+typedef void (*temper_parallel_body)(void* closure, int64_t begin, int64_t end);
+struct temper_context {
+  /* Calls body(closure, b, e) over static chunks that cover [0, count), in parallel, and returns
+   * when all are done. At most `chunks` calls; chunk i is [count*i/chunks, count*(i+1)/chunks). */
+  void (*parallel_for)(temper_context* self, temper_parallel_body body, void* closure,
+                       int64_t count);
+};
+
+/* args: one pointer a parameter, in the order of the argument table; workspace: scratch memory,
+ * 64-byte aligned, of the size the table states. Returns 0, or a code of the operator's own. */
+typedef int (*temper_kernel_fn)(temper_context* context, void* const* args, void* workspace);
+
+typedef enum {
+  TEMPER_ARG_INPUT = 0,    /* read only; differs from run to run */
+  TEMPER_ARG_CONSTANT = 1, /* read only; a weight, packed by `pack` before the first run */
+  TEMPER_ARG_OUTPUT = 2    /* written whole, halo included */
+} temper_arg_role;
+
+/* Element types have the numbers of base/dtype.h. */
+
+/* How a constant is reordered: dst[i0..] = src[s0..] with s_a = sum over dst dimensions d with
+ * axis[d] == a of i_d * step[d]; where some s_a is past the source's extent, dst gets zero.
+ * dst is dense, row-major. */
+typedef struct {
+  int32_t element_bytes;
+  int32_t src_rank;
+  int64_t src_shape[TEMPER_MAX_DIMS];
+  int32_t dst_rank;
+  int64_t dst_shape[TEMPER_MAX_DIMS];
+  int32_t axis[TEMPER_MAX_DIMS];
+  int64_t step[TEMPER_MAX_DIMS];
+} temper_pack;
+
+typedef struct {
+  const char* name;
+  int32_t role;  /* temper_arg_role */
+  int32_t dtype; /* DType */
+  int32_t rank;
+  /* The logical tensor; the buffer is dense row-major over shape + halo_before + halo_after. The
+   * halo holds zeros whenever a kernel reads it; a kernel writes the halo of its outputs. */
+  int64_t shape[TEMPER_MAX_DIMS];
+  int64_t halo_before[TEMPER_MAX_DIMS];
+  int64_t halo_after[TEMPER_MAX_DIMS];
+  /* For TEMPER_ARG_CONSTANT: pack->src_shape is the logical shape; NULL: used as it is. */
+  const temper_pack* pack;
+} temper_arg_info;
+
+typedef struct {
+  int32_t abi_version;
+  int32_t arg_count;
+  const temper_arg_info* args;
+  int64_t workspace_bytes;
+  temper_kernel_fn kernel;
+} temper_candidate_info;
+
+/* A candidate exports: const temper_candidate_info temper_candidate; */
+#define TEMPER_CANDIDATE_SYMBOL "temper_candidate"
+
+/* One input or output of a model, in the caller's plain row-major layout. */
+typedef struct {
+  const char* name;
+  int32_t dtype;
+  int32_t rank;
+  int64_t shape[TEMPER_MAX_DIMS]; /* -1: known after the run */
+  int64_t max_shape[TEMPER_MAX_DIMS];
+} temper_value_info;
+
+/* One kernel call of the model's main, for profiles and reports. */
+typedef struct {
+  const char* nodes;    /* names of the source model's nodes, comma separated */
+  const char* workload; /* hash, hexadecimal */
+  const char* source;   /* exact | similar | model | prior */
+  const char* schedule; /* the schedule's text */
+  double expected_us;   /* 0: not known */
+  double flops;         /* multiply-adds count two */
+  int64_t bytes;        /* read and written at least */
+} temper_step_info;
+
+typedef struct {
+  int32_t abi_version;
+  int32_t threads; /* the schedules were chosen for so many */
+  const char* target;
+  const char* producer; /* name and version of the compiler */
+  int32_t input_count;
+  int32_t output_count;
+  const temper_value_info* inputs;
+  const temper_value_info* outputs;
+  int64_t arena_bytes; /* scratch memory of one run, 64-byte aligned, zeroed once when made */
+  int64_t weight_bytes;
+  int32_t step_count;
+  const temper_step_info* steps;
+  /* Runs step `step` of the model, 0 <= step < step_count. Steps run in order. arena: see above. */
+  int (*run_step)(temper_context* context, int32_t step, const void* const* inputs,
+                  void* const* outputs, void* arena);
+  /* Runs all steps in order; returns 0 or the first step's nonzero code. */
+  int (*run)(temper_context* context, const void* const* inputs, void* const* outputs,
+             void* arena);
+} temper_module_info;
+
+/* A compiled model exports: const temper_module_info temper_module; */
+#define TEMPER_MODULE_SYMBOL "temper_module"
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* TEMPER_DEPLOY_RUNTIME_ABI_H_ */
