@@ -96,6 +96,46 @@ typedef struct {
   int64_t bytes;        /* read and written at least */
 } temper_step_info;
 
+/* The x86-64 instructions beyond its baseline (SSE2) that code may need: bit, name, name as LLVM
+ * spells it. A bit keeps its meaning for ever; other architectures have lists of their own. */
+#define TEMPER_X86_FEATURES(F)              \
+  F(0, SSE3, "sse3")                        \
+  F(1, SSSE3, "ssse3")                      \
+  F(2, SSE41, "sse4.1")                     \
+  F(3, SSE42, "sse4.2")                     \
+  F(4, POPCNT, "popcnt")                    \
+  F(5, CX16, "cx16")                        \
+  F(6, LAHF, "sahf")                        \
+  F(7, AVX, "avx")                          \
+  F(8, F16C, "f16c")                        \
+  F(9, FMA, "fma")                          \
+  F(10, AVX2, "avx2")                       \
+  F(11, BMI, "bmi")                         \
+  F(12, BMI2, "bmi2")                       \
+  F(13, LZCNT, "lzcnt")                     \
+  F(14, MOVBE, "movbe")                     \
+  F(15, AVX512F, "avx512f")                 \
+  F(16, AVX512BW, "avx512bw")               \
+  F(17, AVX512CD, "avx512cd")               \
+  F(18, AVX512DQ, "avx512dq")               \
+  F(19, AVX512VL, "avx512vl")               \
+  F(20, AVX512IFMA, "avx512ifma")           \
+  F(21, AVX512VBMI, "avx512vbmi")           \
+  F(22, AVX512VBMI2, "avx512vbmi2")         \
+  F(23, AVX512VNNI, "avx512vnni")           \
+  F(24, AVX512BITALG, "avx512bitalg")       \
+  F(25, AVX512VPOPCNTDQ, "avx512vpopcntdq") \
+  F(26, AVX512BF16, "avx512bf16")           \
+  F(27, AVX512FP16, "avx512fp16")           \
+  F(28, AVXVNNI, "avxvnni")                 \
+  F(29, GFNI, "gfni")                       \
+  F(30, AMX_TILE, "amx-tile")               \
+  F(31, AMX_INT8, "amx-int8")               \
+  F(32, AMX_BF16, "amx-bf16")               \
+  F(33, AVXIFMA, "avxifma")                 \
+  F(34, AVXVNNIINT8, "avxvnniint8")         \
+  F(35, AVXNECONVERT, "avxneconvert")
+
 typedef struct {
   int32_t abi_version;
   int32_t threads; /* the schedules were chosen for so many */
@@ -113,8 +153,13 @@ typedef struct {
   int (*run_step)(temper_context* context, int32_t step, const void* const* inputs,
                   void* const* outputs, void* arena);
   /* Runs all steps in order; returns 0 or the first step's nonzero code. */
-  int (*run)(temper_context* context, const void* const* inputs, void* const* outputs,
-             void* arena);
+  int (*run)(temper_context* context, const void* const* inputs, void* const* outputs, void* arena);
+  /* What run needs of the CPU: bits 1 << n of TEMPER_X86_FEATURES; 0 where nothing is. A runtime
+   * refuses the model on a CPU that lacks one. */
+  uint64_t required_features;
+  /* Writes the shape that output `output` had in the run just made with this arena, `rank` numbers.
+   * NULL where no output's shape has a -1. */
+  void (*output_shape)(int32_t output, const void* arena, int64_t* shape);
 } temper_module_info;
 
 /* A compiled model exports: const temper_module_info temper_module; */
