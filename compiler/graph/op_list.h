@@ -1,0 +1,24 @@
+// The operators that the compiler knows, in their canonical form (opset kCanonicalOpset).
+//
+// The list is op_list.inc; the importer refuses models with other operators, naming all of them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace temper::graph {
+
+struct OpInfo {
+  std::string_view name;
+  int min_inputs = 0;
+  int max_inputs = 0;  // -1: no limit
+  int min_outputs = 1;
+  int max_outputs = 1;  // -1: no limit
+};
+
+// Sorted by name. All of domain "".
+std::span<const OpInfo> OpList();
+// Null if unknown.
+const OpInfo* FindOp(std::string_view domain, std::string_view name);
+
+}  // namespace temper::graph
