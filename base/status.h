@@ -88,6 +88,7 @@ class [[nodiscard]] Result {
   T&& value() && { return std::move(*value_); }
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
   T* operator->() { return &*value_; }
   const T* operator->() const { return &*value_; }
 
@@ -111,8 +112,8 @@ const Status& AsStatus(const Result<T>& r) {
 #define TEMPER_CONCAT(a, b) TEMPER_CONCAT_INNER(a, b)
 
 // Returns the Status of `expr` from the enclosing function if it is not OK.
-#define TEMPER_RETURN_IF_ERROR(expr)             \
-  do {                                           \
+#define TEMPER_RETURN_IF_ERROR(expr)                                      \
+  do {                                                                    \
     if (::temper::Status status_ = (expr); !status_.ok()) return status_; \
   } while (false)
 

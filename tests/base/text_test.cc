@@ -1,0 +1,48 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace temper {
+namespace {
+
+TEST(Text, SplitKeepsEmptyPieces) {
+  using V = std::vector<std::string_view>;
+  EXPECT_EQ(SplitString("a,,b", ','), (V{"a", "", "b"}));
+  EXPECT_EQ(SplitString("", ','), (V{""}));
+  EXPECT_EQ(SplitString("a,", ','), (V{"a", ""}));
+}
+
+TEST(Text, Join) {
+  EXPECT_EQ(JoinStrings({"a", "b"}, ", "), "a, b");
+  EXPECT_EQ(JoinStrings({}, ", "), "");
+}
+
+TEST(Text, Strip) {
+  EXPECT_EQ(StripWhitespace(" \ta b\r\n"), "a b");
+  EXPECT_EQ(StripWhitespace(" \n"), "");
+}
+
+TEST(Text, ParsesWholeTextOnly) {
+  EXPECT_EQ(*ParseInt64("-9223372036854775808"), INT64_MIN);
+  EXPECT_EQ(ParseInt64("9223372036854775808").status().code(), Code::kOutOfRange);
+  EXPECT_EQ(*ParseUint64("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(*ParseDouble("-1.5e3"), -1500);
+  for (const char* bad : {"", " 1", "1 ", "+1", "1x", "0x10", "--1"}) {
+    EXPECT_EQ(ParseInt64(bad).status().code(), Code::kInvalidArgument) << bad;
+    EXPECT_FALSE(ParseDouble(bad).ok()) << bad;
+  }
+  EXPECT_FALSE(ParseUint64("-1").ok());
+  EXPECT_FALSE(ParseDouble("inf").ok());
+  EXPECT_FALSE(ParseDouble("nan").ok());
+  EXPECT_FALSE(ParseDouble("1e999").ok());
+}
+
+TEST(Text, QuotesHostileText) {
+  EXPECT_EQ(EscapeControl("a\tb\x7f\xc3\xa9"), "a\\tb\\x7f\xc3\xa9");
+  EXPECT_EQ(Quoted("abc\n", 80), "\"abc\\n\"");
+  EXPECT_EQ(Quoted("abcdef", 3), "\"abc...\"");
+  EXPECT_NE(ParseInt64("x\ny").status().message().find("\"x\\ny\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace temper
