@@ -1,0 +1,49 @@
+// From finished loop nests to machine code. LLVM is behind this header; callers see none of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/lower/lower.h"
+#include "compiler/target/target.h"
+#include "compiler/te/program.h"
+
+namespace temper::codegen {
+
+// One kernel: a function that lower::Finish returned, with what its arguments are.
+struct KernelSource {
+  std::string symbol;
+  const te::Program* program = nullptr;     // without steps
+  const lower::Lowered* lowered = nullptr;  // arguments
+  const tir::Function* finished = nullptr;  // body
+};
+
+struct ObjectCode {
+  std::vector<uint8_t> elf;  // a relocatable object
+  int64_t inner_spills = 0;  // stack accesses inside innermost loops
+};
+
+// A compiler for one target; keep it, making one is costly. Not thread-safe; several may exist.
+class Compiler {
+ public:
+  virtual ~Compiler() = default;
+
+  // A candidate: the kernel and `temper_candidate` (deploy/runtime/abi.h).
+  virtual Result<ObjectCode> CompileCandidate(const KernelSource& kernel) = 0;
+
+  // Kernels alone, with hidden symbols.
+  virtual Result<ObjectCode> CompileKernels(const std::vector<KernelSource>& kernels) = 0;
+
+  // The assembly of one kernel, for people.
+  virtual Result<std::string> Assembly(const KernelSource& kernel) = 0;
+};
+
+Result<std::unique_ptr<Compiler>> MakeLlvmCompiler(const Target& target);
+
+// Links objects (paths of real files) into a shared object at `output`. In process, with lld.
+Status LinkShared(const std::vector<std::string>& objects, const std::string& output);
+
+}  // namespace temper::codegen
