@@ -1,0 +1,215 @@
+#define _GNU_SOURCE
+#include "deploy/runtime/module.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "deploy/runtime/cpu_features.h"
+#include "deploy/runtime/elf_check.h"
+#include "deploy/runtime/error.h"
+
+#define MAX_VALUES 65536
+#define MAX_TENSOR_BYTES (INT64_C(1) << 60)
+
+struct temper_module_handle {
+  atomic_int references;
+  void* library; /* of dlopen */
+  int fd;
+  const temper_module_info* info;
+  temper_tensor_info* inputs;
+  temper_tensor_info* outputs;
+};
+
+/* By the numbers of DType (base/dtype.h). */
+static const DLDataType kTypes[] = {
+    {kDLFloat, 32, 1},
+    {kDLFloat, 64, 1},
+    {kDLFloat, 16, 1},
+    {kDLBfloat, 16, 1},
+    {kDLInt, 8, 1},
+    {kDLInt, 16, 1},
+    {kDLInt, 32, 1},
+    {kDLInt, 64, 1},
+    {kDLUInt, 8, 1},
+    {kDLUInt, 16, 1},
+    {kDLUInt, 32, 1},
+    {kDLUInt, 64, 1},
+    {kDLBool, 8, 1},
+    {kDLFloat8_e4m3fn, 8, 1},
+    {kDLFloat8_e4m3fnuz, 8, 1},
+    {kDLFloat8_e5m2, 8, 1},
+    {kDLFloat8_e5m2fnuz, 8, 1},
+};
+enum { kTypeCount = sizeof kTypes / sizeof kTypes[0] };
+
+/* Fills `out` from one value's metadata; -1 where that is not consistent. */
+static int ReadValue(const temper_value_info* value, int is_output, temper_tensor_info* out) {
+  if (!value->name || value->dtype < 0 || value->dtype >= kTypeCount) return -1;
+  if (value->rank < 0 || value->rank > TEMPER_MAX_DIMS) return -1;
+  out->name = value->name;
+  out->dtype = kTypes[value->dtype];
+  out->ndim = value->rank;
+  out->shape = value->shape;
+  out->max_shape = value->max_shape;
+  int64_t bytes = out->dtype.bits / 8;
+  for (int d = 0; d < value->rank; ++d) {
+    const int64_t most = value->max_shape[d];
+    if (most < 0 || (most && bytes > MAX_TENSOR_BYTES / most)) return -1;
+    if (most) bytes *= most;
+    if (value->shape[d] != most && (value->shape[d] != -1 || !is_output)) return -1;
+  }
+  return 0;
+}
+
+static temper_tensor_info* ReadValues(const temper_value_info* values, int count, int is_output) {
+  temper_tensor_info* out = calloc(count ? (size_t)count : 1, sizeof *out);
+  for (int i = 0; out && i < count; ++i) {
+    if (ReadValue(&values[i], is_output, &out[i])) {
+      free(out);
+      return NULL;
+    }
+  }
+  return out;
+}
+
+static int HasOpenShape(const temper_module_info* info) {
+  for (int i = 0; i < info->output_count; ++i) {
+    for (int d = 0; d < info->outputs[i].rank; ++d) {
+      if (info->outputs[i].shape[d] < 0) return 1;
+    }
+  }
+  return 0;
+}
+
+/* Whether the counts and pointers of the metadata make sense together. */
+static int IsConsistent(const temper_module_info* info) {
+  return info->input_count >= 0 && info->input_count <= MAX_VALUES && info->output_count >= 0 &&
+         info->output_count <= MAX_VALUES && info->step_count >= 0 &&
+         (info->inputs || !info->input_count) && (info->outputs || !info->output_count) &&
+         (info->steps || !info->step_count) && info->arena_bytes >= 0 &&
+         info->arena_bytes <= MAX_TENSOR_BYTES && info->weight_bytes >= 0 && info->target &&
+         info->producer && info->run && info->run_step;
+}
+
+static int CheckCpu(const temper_module_info* info, const char* path) {
+  const uint64_t lacking = info->required_features & ~temper_cpu_features();
+  if (lacking) {
+    char names[512];
+    return temper_set_error(
+        "%s was compiled for %s and needs instructions that this CPU lacks: %s. Compile it with "
+        "`temper compile --target` for this CPU.",
+        path, info->target, temper_cpu_feature_names(lacking, names, sizeof names));
+  }
+  if (temper_cpu_enable(info->required_features)) {
+    return temper_set_error("%s needs matrix instructions (AMX) that the system refuses: %s.", path,
+                            strerror(errno));
+  }
+  return 0;
+}
+
+/* Loads by descriptor, not by name: the loader takes a known name for the file it has already
+ * loaded, so a model compiled again to the same path would run the old code. The descriptor stays
+ * open to keep its own name taken. */
+static void* OpenLibrary(int fd, const char* path) {
+  char name[64];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  if (!access(name, R_OK)) return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  /* Without /proc, by path; one without a slash would be looked for in the library folders. */
+  char* local = malloc(strlen(path) + 3);
+  if (!local) return NULL;
+  sprintf(local, "%s%s", strchr(path, '/') ? "" : "./", path);
+  void* library = dlopen(local, RTLD_NOW | RTLD_LOCAL);
+  free(local);
+  return library;
+}
+
+static int FindInfo(temper_module_handle* module, const char* path) {
+  const temper_module_info* info = dlsym(module->library, TEMPER_MODULE_SYMBOL);
+  if (!info) {
+    if (dlsym(module->library, TEMPER_CANDIDATE_SYMBOL)) {
+      return temper_set_error("%s is a single kernel made for measuring, not a compiled model.",
+                              path);
+    }
+    return temper_set_error(
+        "%s is a shared object but not a compiled model. Make one with `temper compile`.", path);
+  }
+  if (info->abi_version > TEMPER_ABI_VERSION) {
+    return temper_set_error(
+        "%s was made by a newer compiler (model format %d; this runtime, %s, reads up to %d). "
+        "Update the runtime or compile the model again.",
+        path, (int)info->abi_version, TEMPER_VERSION, TEMPER_ABI_VERSION);
+  }
+  if (info->abi_version < 1 || !IsConsistent(info) || (HasOpenShape(info) && !info->output_shape)) {
+    return temper_set_error("%s has damaged metadata. Compile the model again.", path);
+  }
+  module->info = info;
+  return 0;
+}
+
+static int Load(temper_module_handle* module, const char* path) {
+  module->fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (module->fd < 0) return temper_set_error("cannot open %s: %s.", path, strerror(errno));
+  if (temper_elf_check(module->fd, path)) return -1;
+  module->library = OpenLibrary(module->fd, path);
+  if (!module->library) {
+    const char* reason = dlerror();
+    if (!reason) return temper_set_error("cannot load %s: out of memory.", path);
+    if (!strncmp(reason, "/proc/self/fd/", 14) && strstr(reason, ": ")) {
+      reason = strstr(reason, ": ") + 2; /* the user's name for the file is the better one */
+    }
+    return temper_set_error("cannot load %s: %s.", path, reason);
+  }
+  if (FindInfo(module, path) || CheckCpu(module->info, path)) return -1;
+  module->inputs = ReadValues(module->info->inputs, module->info->input_count, 0);
+  module->outputs = ReadValues(module->info->outputs, module->info->output_count, 1);
+  if (!module->inputs || !module->outputs) {
+    return temper_set_error("%s has damaged metadata. Compile the model again.", path);
+  }
+  return 0;
+}
+
+temper_module_handle* temper_module_load(const char* path) {
+  temper_module_handle* module = calloc(1, sizeof *module);
+  if (!module) {
+    temper_set_error("out of memory while opening %s.", path);
+    return NULL;
+  }
+  module->fd = -1;
+  atomic_init(&module->references, 1);
+  if (Load(module, path)) {
+    temper_module_release(module);
+    return NULL;
+  }
+  return module;
+}
+
+void temper_module_retain(temper_module_handle* module) {
+  atomic_fetch_add_explicit(&module->references, 1, memory_order_relaxed);
+}
+
+void temper_module_release(temper_module_handle* module) {
+  if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
+  if (module->library) dlclose(module->library);
+  if (module->fd >= 0) close(module->fd);
+  free(module->inputs);
+  free(module->outputs);
+  free(module);
+}
+
+const temper_module_info* temper_module_get(const temper_module_handle* module) {
+  return module->info;
+}
+
+const temper_tensor_info* temper_module_inputs(const temper_module_handle* module) {
+  return module->inputs;
+}
+
+const temper_tensor_info* temper_module_outputs(const temper_module_handle* module) {
+  return module->outputs;
+}

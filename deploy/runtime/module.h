@@ -1,0 +1,29 @@
+/* A compiled model's shared object, loaded and checked. */
+#ifndef TEMPER_DEPLOY_RUNTIME_MODULE_H_
+#define TEMPER_DEPLOY_RUNTIME_MODULE_H_
+
+#include "deploy/runtime/abi.h"
+#include "deploy/runtime/temper.h"
+
+/* Shared by a model and its clones; read only once made. */
+typedef struct temper_module_handle temper_module_handle;
+
+/* Loads the file and checks all that temper.h promises of temper_open but memory and threads:
+ * afterwards the metadata is consistent and this CPU can run the code. The caller holds one
+ * reference. NULL on failure, with the error set.
+ *
+ * Two loads of one file share its pages; a file that replaced another under the same name is
+ * loaded anew, even while the old one is in use. */
+temper_module_handle* temper_module_load(const char* path);
+
+/* Safe from any thread. The last release unloads the code. */
+void temper_module_retain(temper_module_handle* module);
+void temper_module_release(temper_module_handle* module);
+
+const temper_module_info* temper_module_get(const temper_module_handle* module);
+
+/* As many as the module's input_count and output_count. */
+const temper_tensor_info* temper_module_inputs(const temper_module_handle* module);
+const temper_tensor_info* temper_module_outputs(const temper_module_handle* module);
+
+#endif /* TEMPER_DEPLOY_RUNTIME_MODULE_H_ */
