@@ -1,0 +1,34 @@
+// What the cost model sees of a lowered program: one fixed-length vector for each store.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "compiler/target/target.h"
+#include "compiler/tir/stmt.h"
+
+namespace temper::costmodel {
+
+// Grows when the meaning of any feature changes: stored models of another version are refused.
+inline constexpr int kFeaturesVersion = 1;
+
+inline constexpr int kBuffersDescribed = 4;    // the most used ones of a store
+inline constexpr int kBufferFeatures = 18;     // of each
+inline constexpr int kStoreFeatures = 44;      // of the store itself
+inline constexpr int kFeatureCount = kStoreFeatures + kBuffersDescribed * kBufferFeatures;
+
+using FeatureVector = std::array<float, kFeatureCount>;
+
+struct ProgramFeatures {
+  std::vector<FeatureVector> stores;  // at least one
+  double prior_us = 0;                // the analytic estimate of the whole program
+};
+
+// Of a function from lower::LowerToLoops, its loops still annotated. `threads` is the schedule's.
+ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads);
+
+// A name for each position, for people; features.cc documents each.
+std::string_view FeatureName(int position);
+
+}  // namespace temper::costmodel

@@ -1,0 +1,18 @@
+// A good schedule without any measurement.
+#pragma once
+
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
+#include "compiler/te/program.h"
+#include "costmodel/cost_model.h"
+
+namespace temper::tuner {
+
+// The best of many samples and their mutations by `model` (null: the analytic prior alone), with
+// a fixed seed. Always legal; the reference schedule only where no sample is. `program` is
+// canonical.
+schedule::Schedule DefaultSchedule(const te::Program& program, const Target& target, int threads,
+                                   const costmodel::CostModel* model = nullptr,
+                                   int samples = 256);
+
+}  // namespace temper::tuner
