@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -81,6 +82,7 @@ struct ChildPlan {
   int first_free_fd;       // beyond every child_fd
   bool new_process_group;
   bool die_with_parent;
+  std::vector<SubprocessOptions::Limit> limits;
   pid_t parent;
   sigset_t signal_mask;
   int error_fd;
@@ -101,6 +103,12 @@ struct ChildPlan {
   if (plan.die_with_parent) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) FailInChild(plan.error_fd);
     if (getppid() != plan.parent) _exit(127);
+  }
+  for (const auto& limit : plan.limits) {
+    struct rlimit value{limit.value, limit.value};
+    if (setrlimit(static_cast<__rlimit_resource_t>(limit.resource), &value) != 0) {
+      FailInChild(plan.error_fd);
+    }
   }
   // Nothing is inherited but what is named. Older kernels lack the call: there the descriptors that
   // others opened without O_CLOEXEC are inherited.
@@ -195,6 +203,7 @@ Result<Subprocess> Subprocess::Start(const SubprocessOptions& options) {
   plan.moved.resize(plan.fds.size());
   plan.new_process_group = options.new_process_group;
   plan.die_with_parent = options.die_with_parent;
+  plan.limits = options.limits;
   plan.parent = getpid();
   sigemptyset(&plan.signal_mask);
   plan.error_fd = errors.write.get();

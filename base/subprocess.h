@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +50,13 @@ struct SubprocessOptions {
   // SIGKILL when the *thread* that started it ends (PR_SET_PDEATHSIG): start such a child from a
   // thread that outlives it. Reaches the child only, not its children.
   bool die_with_parent = false;
+
+  // Limits that hold for it and its children (setrlimit, soft and hard alike).
+  struct Limit {
+    int resource;    // RLIMIT_AS, RLIMIT_FSIZE, ...
+    uint64_t value;  // in the units of that resource
+  };
+  std::vector<Limit> limits;
 };
 
 struct ExitStatus {
