@@ -12,6 +12,9 @@ namespace temper::schedule {
 // code generation run away.
 Status CheckLegal(const te::Program& program, const Schedule& schedule, const Target& target);
 
+// The same for a program to which the schedule's steps were applied already.
+Status CheckStages(const te::Program& stepped, const Schedule& schedule);
+
 // At most so many copies of a statement by unrolling, over a whole stage.
 inline constexpr int64_t kMaxUnroll = 1024;
 

@@ -1,0 +1,185 @@
+#include "compiler/schedule/steps.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace temper::schedule {
+namespace {
+
+using tir::Expr;
+using tir::ExprKind;
+
+Status CheckPack(const te::Program& p, const Step& step, size_t number) {
+  auto fail = [&](const std::string& what) {
+    return FailedPrecondition(fmt::format("step {}: {}", number, what));
+  };
+  if (step.target < 0 || step.target >= static_cast<int>(p.tensors.size())) {
+    return fail(fmt::format("there is no tensor {} to pack", step.target));
+  }
+  const te::Tensor& t = p.tensors[step.target];
+  if (!t.halo_before.empty()) return fail(fmt::format("tensor {} has a halo", step.target));
+  if (step.dims.empty() || step.dims.size() > te::kMaxRank) {
+    return fail("a pack has from 1 to 12 dimensions");
+  }
+  std::vector<int64_t> covered(t.shape.size(), 0);
+  std::vector<int64_t> last_step(t.shape.size(), 0);
+  for (const PackDim& d : step.dims) {
+    if (d.axis < 0 || d.axis >= static_cast<int>(t.shape.size())) {
+      return fail(fmt::format("tensor {} has no axis {}", step.target, d.axis));
+    }
+    constexpr int64_t kLimit = int64_t{1} << 31;
+    if (d.extent < 1 || d.step < 1 || d.extent > kLimit || d.step > kLimit) {
+      return fail("an extent or step is out of range");
+    }
+    if (last_step[d.axis] != 0 && last_step[d.axis] != d.step * d.extent) {
+      return fail(fmt::format("the blocks of axis {} do not nest", d.axis));
+    }
+    if (last_step[d.axis] == 0) covered[d.axis] = d.step * d.extent;
+    last_step[d.axis] = d.step;
+  }
+  int64_t elements = 1;
+  for (const PackDim& d : step.dims) {
+    if (elements > te::kMaxElements / d.extent) return fail("the packed tensor is too large");
+    elements *= d.extent;
+  }
+  for (size_t a = 0; a < t.shape.size(); ++a) {
+    if (last_step[a] != 1 || covered[a] < t.shape[a]) {
+      return fail(fmt::format("the blocks of axis {} do not cover it", a));
+    }
+    if (covered[a] >= 2 * std::max<int64_t>(t.shape[a], 64)) {
+      return fail(fmt::format("the blocks of axis {} are mostly overhang", a));
+    }
+  }
+  return OkStatus();
+}
+
+// The packed tensor's stage: p[i0, ...] = t[sum of i * step by axis], zero past the end.
+te::Stage PackStage(te::Program& p, const Step& step) {
+  const te::Tensor& t = p.tensors[step.target];
+  te::Stage s;
+  s.name = t.name + ".pack";
+  std::vector<Expr> source(t.shape.size());
+  std::vector<int64_t> covered(t.shape.size(), 1);
+  for (size_t i = 0; i < step.dims.size(); ++i) {
+    const PackDim& d = step.dims[i];
+    Expr v = p.NewVar(fmt::format("p{}", i));
+    s.spatial.push_back({v, d.extent});
+    Expr part = v * tir::Index(d.step);
+    source[d.axis] = source[d.axis] ? source[d.axis] + part : part;
+    covered[d.axis] *= d.extent;
+  }
+  Expr inside;
+  for (size_t a = 0; a < t.shape.size(); ++a) {
+    if (covered[a] == t.shape[a]) continue;
+    Expr c = tir::Lt(source[a], tir::Index(t.shape[a]));
+    inside = inside ? tir::And(inside, c) : c;
+  }
+  Expr value = p.Read(step.target, source);
+  s.body = inside ? tir::Select(inside, value, tir::Number(t.dtype, 0)) : value;
+  return s;
+}
+
+void InsertStage(te::Program& p, int position, te::Stage stage, te::Tensor tensor) {
+  stage.tensor = static_cast<int>(p.tensors.size());
+  tensor.producer = position;
+  for (te::Tensor& t : p.tensors) {
+    if (t.producer >= position) ++t.producer;
+  }
+  p.tensors.push_back(std::move(tensor));
+  p.stages.insert(p.stages.begin() + position, std::move(stage));
+}
+
+int FirstReader(const te::Program& p, int tensor) {
+  for (size_t s = 0; s < p.stages.size(); ++s) {
+    bool reads = false;
+    tir::Visit(p.stages[s].body, [&](const Expr& e) {
+      reads |= e->kind() == ExprKind::kLoad && e->buffer() == tensor;
+      return !reads;
+    });
+    if (reads) return static_cast<int>(s);
+  }
+  return -1;
+}
+
+Status ApplyPack(te::Program& p, const Step& step, size_t number) {
+  TEMPER_RETURN_IF_ERROR(CheckPack(p, step, number));
+  int reader = FirstReader(p, step.target);
+  if (reader < 0) {
+    return FailedPrecondition(
+        fmt::format("step {}: no stage reads tensor {}", number, step.target));
+  }
+  te::Stage stage = PackStage(p, step);
+  te::Tensor packed;
+  packed.name = stage.name;
+  packed.dtype = p.tensors[step.target].dtype;
+  for (const PackDim& d : step.dims) packed.shape.push_back(d.extent);
+  InsertStage(p, reader, std::move(stage), std::move(packed));
+  int id = static_cast<int>(p.tensors.size()) - 1;
+  for (size_t s = reader + 1; s < p.stages.size(); ++s) {
+    p.stages[s].body = tir::Rewrite(p.stages[s].body, [&](const Expr& e) -> Expr {
+      if (e->kind() != ExprKind::kLoad || e->buffer() != step.target) return {};
+      std::vector<Expr> index;
+      std::vector<bool> outermost(p.tensors[step.target].shape.size(), true);
+      for (const PackDim& d : step.dims) {
+        Expr i = tir::FloorDiv(e->indices()[d.axis], tir::Index(d.step));
+        if (!outermost[d.axis]) i = tir::FloorMod(i, tir::Index(d.extent));
+        outermost[d.axis] = false;
+        index.push_back(i);
+      }
+      return p.Read(id, index);
+    });
+  }
+  return OkStatus();
+}
+
+Status ApplyWriteCache(te::Program& p, const Step& step, size_t number) {
+  if (step.target < 0 || step.target >= static_cast<int>(p.stages.size())) {
+    return FailedPrecondition(fmt::format("step {}: there is no stage {}", number, step.target));
+  }
+  te::Stage& original = p.stages[step.target];
+  if (original.combiner == te::Combiner::kNone) {
+    return FailedPrecondition(
+        fmt::format("step {}: stage {} has no reduction to cache", number, step.target));
+  }
+  te::Stage cache = original;
+  cache.name += ".cache";
+  te::Tensor tensor;
+  tensor.name = cache.name;
+  tensor.dtype = p.tensors[original.tensor].dtype;
+  tensor.shape = p.tensors[original.tensor].shape;
+  te::Stage copy;
+  copy.name = original.name;
+  copy.tensor = original.tensor;
+  std::vector<Expr> index;
+  for (size_t i = 0; i < original.spatial.size(); ++i) {
+    Expr v = p.NewVar(fmt::format("c{}", i));
+    copy.spatial.push_back({v, original.spatial[i].extent});
+    index.push_back(v);
+  }
+  int position = step.target;
+  InsertStage(p, position, std::move(cache), std::move(tensor));
+  copy.body = p.Read(static_cast<int>(p.tensors.size()) - 1, index);
+  p.stages[position + 1] = std::move(copy);
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<te::Program> ApplySteps(const te::Program& program, const std::vector<Step>& steps) {
+  te::Program p = program;
+  if (steps.size() + p.stages.size() > te::kMaxStages ||
+      steps.size() + p.tensors.size() > te::kMaxTensors) {
+    return FailedPrecondition("the schedule's steps make the program too large");
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].kind == StepKind::kPack) {
+      TEMPER_RETURN_IF_ERROR(ApplyPack(p, steps[i], i));
+    } else {
+      TEMPER_RETURN_IF_ERROR(ApplyWriteCache(p, steps[i], i));
+    }
+  }
+  return p;
+}
+
+}  // namespace temper::schedule

@@ -1,0 +1,340 @@
+#include "compiler/tir/affine.h"
+
+#include <algorithm>
+
+namespace temper::tir {
+namespace {
+
+constexpr int64_t kHuge = int64_t{1} << 52;  // sums of so large bounds cannot overflow
+
+int64_t FloorDivInt(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+}
+
+Interval Clamp(Interval i) {
+  if (i.lo < -kHuge) i.lo = Interval::kMin;
+  if (i.hi > kHuge) i.hi = Interval::kMax;
+  return i;
+}
+
+Interval Plus(Interval a, Interval b) {
+  Interval r;
+  if (a.lo != Interval::kMin && b.lo != Interval::kMin) r.lo = a.lo + b.lo;
+  if (a.hi != Interval::kMax && b.hi != Interval::kMax) r.hi = a.hi + b.hi;
+  return Clamp(r);
+}
+
+Interval Times(Interval a, int64_t c) {
+  if (c == 0) return {0, 0};
+  if (c < 0) {
+    Interval n{a.hi == Interval::kMax ? Interval::kMin : -a.hi,
+               a.lo == Interval::kMin ? Interval::kMax : -a.lo};
+    return Times(n, -c);
+  }
+  Interval r;
+  if (a.lo != Interval::kMin && a.lo > -kHuge / c) r.lo = a.lo * c;
+  if (a.hi != Interval::kMax && a.hi < kHuge / c) r.hi = a.hi * c;
+  return r;
+}
+
+bool IsIndex(const Expr& e) { return e->type() == kIndex; }
+
+}  // namespace
+
+void Bounds::Set(int var, Interval interval) {
+  auto id = static_cast<size_t>(var);
+  if (id >= known_.size()) known_.resize(id + 1);
+  known_[id] = interval;
+}
+
+Interval Bounds::Get(int var) const {
+  auto id = static_cast<size_t>(var);
+  return id < known_.size() ? known_[id] : Interval{};
+}
+
+Interval Bounds::Of(const Expr& e) const {
+  if (!IsIndex(e)) return {};
+  switch (e->kind()) {
+    case ExprKind::kIntImm:
+      return {e->int_value(), e->int_value()};
+    case ExprKind::kVar:
+      return Get(e->var_id());
+    case ExprKind::kAdd:
+      return Plus(Of(e->operand(0)), Of(e->operand(1)));
+    case ExprKind::kSub:
+      return Plus(Of(e->operand(0)), Times(Of(e->operand(1)), -1));
+    case ExprKind::kMul: {
+      Interval a = Of(e->operand(0)), b = Of(e->operand(1));
+      if (b.lo == b.hi) return Times(a, b.lo);
+      if (a.lo == a.hi) return Times(b, a.lo);
+      return {};
+    }
+    case ExprKind::kFloorDiv: {
+      Interval b = Of(e->operand(1));
+      if (b.lo != b.hi || b.lo <= 0) return {};
+      Interval a = Of(e->operand(0));
+      if (a.lo != Interval::kMin) a.lo = FloorDivInt(a.lo, b.lo);
+      if (a.hi != Interval::kMax) a.hi = FloorDivInt(a.hi, b.lo);
+      return a;
+    }
+    case ExprKind::kFloorMod: {
+      Interval b = Of(e->operand(1));
+      if (b.lo != b.hi || b.lo <= 0) return {};
+      Interval a = Of(e->operand(0));
+      if (a.lo >= 0 && a.hi < b.lo) return a;
+      return {0, b.lo - 1};
+    }
+    case ExprKind::kMin: {
+      Interval a = Of(e->operand(0)), b = Of(e->operand(1));
+      return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+    }
+    case ExprKind::kMax: {
+      Interval a = Of(e->operand(0)), b = Of(e->operand(1));
+      return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    }
+    case ExprKind::kSelect: {
+      Interval a = Of(e->operand(1)), b = Of(e->operand(2));
+      return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+    }
+    default:
+      return {};
+  }
+}
+
+void Affine::Add(const Expr& atom, int64_t coefficient) {
+  if (coefficient == 0) return;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (Equal(terms[i].atom, atom)) {
+      terms[i].coefficient += coefficient;
+      if (terms[i].coefficient == 0) terms.erase(terms.begin() + static_cast<ptrdiff_t>(i));
+      return;
+    }
+  }
+  terms.push_back({atom, coefficient});
+}
+
+void Affine::Add(const Affine& other, int64_t factor) {
+  for (const Term& t : other.terms) Add(t.atom, t.coefficient * factor);
+  constant += other.constant * factor;
+}
+
+int64_t Affine::CoefficientOf(int var) const {
+  for (const Term& t : terms) {
+    if (t.atom->kind() == ExprKind::kVar && t.atom->var_id() == var) return t.coefficient;
+  }
+  return 0;
+}
+
+Expr Affine::ToExpr() const {
+  Expr sum;
+  for (const Term& t : terms) {
+    Expr product = t.coefficient == 1 ? t.atom : t.atom * Index(t.coefficient);
+    sum = sum ? sum + product : product;
+  }
+  if (!sum) return Index(constant);
+  return constant == 0 ? sum : sum + Index(constant);
+}
+
+Interval Affine::Of(const Bounds& bounds) const {
+  Interval r{constant, constant};
+  for (const Term& t : terms) r = Plus(r, Times(bounds.Of(t.atom), t.coefficient));
+  return r;
+}
+
+namespace {
+
+// Splits `a` into q * divisor + rest where every term of q's part is a multiple of the divisor.
+void SplitMultiples(const Affine& a, int64_t divisor, Affine* quotient, Affine* rest) {
+  for (const Affine::Term& t : a.terms) {
+    if (t.coefficient % divisor == 0) {
+      quotient->terms.push_back({t.atom, t.coefficient / divisor});
+    } else {
+      rest->terms.push_back(t);
+    }
+  }
+  quotient->constant = FloorDivInt(a.constant, divisor);
+  rest->constant = a.constant - quotient->constant * divisor;
+}
+
+Affine QuotientOrRemainder(const Expr& e, const Bounds& bounds, bool quotient_wanted) {
+  Affine result;
+  Affine a = ToAffine(e->operand(0), bounds);
+  Affine d = ToAffine(e->operand(1), bounds);
+  if (d.IsConstant() && d.constant > 0) {
+    Affine quotient, rest;
+    SplitMultiples(a, d.constant, &quotient, &rest);
+    Interval r = rest.Of(bounds);
+    if (r.bounded() && FloorDivInt(r.lo, d.constant) == FloorDivInt(r.hi, d.constant)) {
+      int64_t carry = FloorDivInt(r.lo, d.constant);
+      if (quotient_wanted) {
+        quotient.constant += carry;
+        return quotient;
+      }
+      rest.constant -= carry * d.constant;
+      return rest;
+    }
+    // The multiples leave the quotient all the same: (16 a + r) / 16 = a + r / 16.
+    Expr divisor = Index(d.constant);
+    if (quotient_wanted) {
+      result = quotient;
+      result.Add(FloorDiv(rest.ToExpr(), divisor), 1);
+    } else {
+      result.Add(FloorMod(rest.ToExpr(), divisor), 1);
+    }
+    return result;
+  }
+  Expr x = a.ToExpr(), y = d.ToExpr();
+  result.Add(quotient_wanted ? FloorDiv(x, y) : FloorMod(x, y), 1);
+  return result;
+}
+
+Affine MinOrMax(const Expr& e, const Bounds& bounds, bool is_min) {
+  Affine a = ToAffine(e->operand(0), bounds), b = ToAffine(e->operand(1), bounds);
+  Affine difference = a;
+  difference.Add(b, -1);
+  Interval d = difference.Of(bounds);
+  if (d.hi <= 0) return is_min ? a : b;
+  if (d.lo >= 0) return is_min ? b : a;
+  Affine result;
+  Expr x = a.ToExpr(), y = b.ToExpr();
+  result.Add(is_min ? Min(x, y) : Max(x, y), 1);
+  return result;
+}
+
+}  // namespace
+
+Affine ToAffine(const Expr& e, const Bounds& bounds) {
+  Affine r;
+  switch (e->kind()) {
+    case ExprKind::kIntImm:
+      r.constant = e->int_value();
+      return r;
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+      r = ToAffine(e->operand(0), bounds);
+      r.Add(ToAffine(e->operand(1), bounds), e->kind() == ExprKind::kAdd ? 1 : -1);
+      return r;
+    case ExprKind::kMul: {
+      Affine a = ToAffine(e->operand(0), bounds), b = ToAffine(e->operand(1), bounds);
+      if (b.IsConstant()) {
+        r.Add(a, b.constant);
+      } else if (a.IsConstant()) {
+        r.Add(b, a.constant);
+      } else {
+        r.Add(a.ToExpr() * b.ToExpr(), 1);
+      }
+      return r;
+    }
+    case ExprKind::kFloorDiv:
+      return QuotientOrRemainder(e, bounds, true);
+    case ExprKind::kFloorMod:
+      return QuotientOrRemainder(e, bounds, false);
+    case ExprKind::kMin:
+      return MinOrMax(e, bounds, true);
+    case ExprKind::kMax:
+      return MinOrMax(e, bounds, false);
+    case ExprKind::kVar: {
+      Interval i = bounds.Get(e->var_id());
+      if (i.lo == i.hi) {
+        r.constant = i.lo;
+        return r;
+      }
+      r.Add(e, 1);
+      return r;
+    }
+    default: {
+      Expr s = Simplify(e, bounds);
+      if (s->kind() == ExprKind::kIntImm) {
+        r.constant = s->int_value();
+      } else {
+        r.Add(s, 1);
+      }
+      return r;
+    }
+  }
+}
+
+namespace {
+
+Expr SimplifyComparison(const Expr& e, const Bounds& bounds) {
+  Affine a = ToAffine(e->operand(0), bounds), b = ToAffine(e->operand(1), bounds);
+  Affine difference = a;
+  difference.Add(b, -1);
+  Interval d = difference.Of(bounds);
+  switch (e->kind()) {
+    case ExprKind::kLt:
+      if (d.hi != Interval::kMax && d.hi < 0) return Bool(true);
+      if (d.lo != Interval::kMin && d.lo >= 0) return Bool(false);
+      break;
+    case ExprKind::kLe:
+      if (d.hi != Interval::kMax && d.hi <= 0) return Bool(true);
+      if (d.lo != Interval::kMin && d.lo > 0) return Bool(false);
+      break;
+    case ExprKind::kEq:
+    case ExprKind::kNe:
+      if (d.lo == 0 && d.hi == 0) return Bool(e->kind() == ExprKind::kEq);
+      if ((d.lo != Interval::kMin && d.lo > 0) || (d.hi != Interval::kMax && d.hi < 0)) {
+        return Bool(e->kind() == ExprKind::kNe);
+      }
+      break;
+    default:
+      break;
+  }
+  return Binary(e->kind(), a.ToExpr(), b.ToExpr());
+}
+
+}  // namespace
+
+Expr Simplify(const Expr& e, const Bounds& bounds) {
+  switch (e->kind()) {
+    case ExprKind::kIntImm:
+    case ExprKind::kFloatImm:
+      return e;
+    case ExprKind::kVar:
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+    case ExprKind::kMul:
+    case ExprKind::kFloorDiv:
+    case ExprKind::kFloorMod:
+    case ExprKind::kMin:
+    case ExprKind::kMax:
+      if (IsIndex(e)) return ToAffine(e, bounds).ToExpr();
+      break;
+    case ExprKind::kLt:
+    case ExprKind::kLe:
+    case ExprKind::kEq:
+    case ExprKind::kNe:
+      if (IsIndex(e->operand(0))) return SimplifyComparison(e, bounds);
+      break;
+    case ExprKind::kAnd:
+    case ExprKind::kOr: {
+      Expr a = Simplify(e->operand(0), bounds), b = Simplify(e->operand(1), bounds);
+      if (a.get() == e->operand(0).get() && b.get() == e->operand(1).get()) return e;
+      return Binary(e->kind(), a, b);
+    }
+    case ExprKind::kNot:
+      return Not(Simplify(e->operand(0), bounds));
+    case ExprKind::kSelect: {
+      Expr c = Simplify(e->operand(0), bounds);
+      if (c->kind() == ExprKind::kIntImm) {
+        return Simplify(e->operand(c->int_value() ? 1 : 2), bounds);
+      }
+      return Select(c, Simplify(e->operand(1), bounds), Simplify(e->operand(2), bounds));
+    }
+    default:
+      break;
+  }
+  auto ops = e->operands();
+  if (ops.empty()) return e;
+  std::vector<Expr> out;
+  out.reserve(ops.size());
+  bool changed = false;
+  for (const Expr& o : ops) {
+    out.push_back(Simplify(o, bounds));
+    changed |= out.back().get() != o.get();
+  }
+  return changed ? e->WithOperands(out) : e;
+}
+
+}  // namespace temper::tir
