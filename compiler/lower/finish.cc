@@ -1,0 +1,145 @@
+// The second half of lowering: binds become code.
+//
+//   unroll   for j in 0..2 unroll: s(j)              ->  s(0); s(1)
+//   vector   for v in 0..16 vector: c[i+v] = x[v]    ->  c[ramp(i, 1, 16)] = x[ramp(0, 1, 16)]
+//            if i + v < n: c[i+v] = ...              ->  the condition becomes the predicate
+//   loops of one iteration and constant lets are substituted; indices are simplified throughout.
+#include <fmt/format.h>
+
+#include "compiler/lower/lower.h"
+#include "compiler/lower/vectorize.h"
+#include "compiler/tir/affine.h"
+
+namespace temper::lower {
+namespace {
+
+using tir::Bind;
+using tir::Expr;
+using tir::ExprKind;
+using tir::Interval;
+using tir::Stmt;
+using tir::StmtKind;
+
+constexpr int64_t kMaxStatements = 1 << 16;
+
+class Finisher {
+ public:
+  explicit Finisher(const tir::Function& f) : function_(f), map_(f.next_var) {}
+
+  Result<tir::Function> Run() {
+    tir::Function out = function_;
+    out.body = Rebuild(function_.body);
+    if (!status_.ok()) return status_;
+    return out;
+  }
+
+ private:
+  Expr Value(const Expr& e) { return tir::Simplify(tir::Substitute(e, map_), bounds_); }
+
+  Stmt Rebuild(const Stmt& s) {
+    if (!status_.ok()) return s;
+    switch (s->kind) {
+      case StmtKind::kFor:
+        return RebuildFor(s);
+      case StmtKind::kLet: {
+        Expr value = Value(s->value);
+        if (value->kind() == ExprKind::kIntImm) return With(s->var, value, s->body());
+        bounds_.Set(s->var->var_id(), bounds_.Of(value));
+        return tir::LetStmt(s->var, value, Rebuild(s->body()));
+      }
+      case StmtKind::kIf: {
+        Expr condition = Value(s->value);
+        if (condition->kind() == ExprKind::kIntImm) {
+          if (condition->int_value()) return Rebuild(s->children[0]);
+          return s->children.size() > 1 ? Rebuild(s->children[1]) : tir::Block({});
+        }
+        Stmt then = Rebuild(s->children[0]);
+        return tir::If(condition, then, s->children.size() > 1 ? Rebuild(s->children[1]) : nullptr);
+      }
+      case StmtKind::kBlock: {
+        std::vector<Stmt> children;
+        for (const Stmt& c : s->children) children.push_back(Rebuild(c));
+        return tir::Block(std::move(children));
+      }
+      case StmtKind::kAllocate:
+        return tir::Allocate(s->buffer, Rebuild(s->body()));
+      case StmtKind::kPrefetch:
+        return tir::Prefetch(s->buffer, Indices(s), static_cast<int>(s->value->int_value()));
+      case StmtKind::kStore: {
+        if (++statements_ > kMaxStatements) {
+          status_ = FailedPrecondition("the schedule unrolls to more than 65536 statements");
+        }
+        std::vector<Expr> indices = Indices(s);
+        Expr value = Value(s->value);
+        return tir::Store(s->buffer, std::move(indices), value,
+                          s->predicate ? Value(s->predicate) : Expr());
+      }
+    }
+    return s;
+  }
+
+  std::vector<Expr> Indices(const Stmt& s) {
+    std::vector<Expr> indices;
+    for (const Expr& i : s->indices) indices.push_back(Value(i));
+    return indices;
+  }
+
+  // The statement with `var` standing for a constant.
+  Stmt With(const Expr& var, const Expr& value, const Stmt& body) {
+    auto id = static_cast<size_t>(var->var_id());
+    map_[id] = value;
+    Stmt s = Rebuild(body);
+    map_[id] = Expr();
+    return s;
+  }
+
+  Stmt RebuildFor(const Stmt& s) {
+    Expr min = Value(s->min), extent = Value(s->extent);
+    bool fixed = min->kind() == ExprKind::kIntImm && extent->kind() == ExprKind::kIntImm;
+    if (extent->kind() == ExprKind::kIntImm && extent->int_value() <= 0) return tir::Block({});
+    if (extent->IsInt(1) && fixed) return With(s->var, min, s->body());
+    if (s->bind == Bind::kUnroll && fixed) {
+      std::vector<Stmt> copies;
+      for (int64_t i = 0; i < extent->int_value() && status_.ok(); ++i) {
+        copies.push_back(With(s->var, tir::Index(min->int_value() + i), s->body()));
+      }
+      return tir::Block(std::move(copies));
+    }
+    Interval lo = bounds_.Of(min), n = bounds_.Of(extent);
+    Interval range;
+    range.lo = lo.lo;
+    if (lo.hi != Interval::kMax && n.hi != Interval::kMax) range.hi = lo.hi + n.hi - 1;
+    bounds_.Set(s->var->var_id(), range);
+    Stmt body = Rebuild(s->body());
+    if (!status_.ok()) return s;
+    if (s->bind == Bind::kVector) {
+      if (!fixed || min->int_value() != 0) {
+        status_ = Internal("a vector loop does not start at zero or has no fixed extent");
+        return s;
+      }
+      Result<Stmt> v = Vectorize(body, s->var, static_cast<int>(extent->int_value()),
+                                 function_.buffers, bounds_);
+      if (!v.ok()) {
+        status_ = v.status();
+        return s;
+      }
+      return *v;
+    }
+    Bind bind = s->bind == Bind::kUnroll ? Bind::kSerial : s->bind;
+    return tir::For(s->var, min, extent, bind, body);
+  }
+
+  const tir::Function& function_;
+  std::vector<Expr> map_;
+  tir::Bounds bounds_;
+  int64_t statements_ = 0;
+  Status status_;
+};
+
+}  // namespace
+
+Result<tir::Function> Finish(const tir::Function& function, const Target&) {
+  return Finisher(function).Run();
+}
+
+}  // namespace temper::lower

@@ -1,0 +1,18 @@
+#include "compiler/lower/lower.h"
+
+#include "compiler/lower/emit.h"
+#include "compiler/lower/plan.h"
+#include "compiler/schedule/legality.h"
+#include "compiler/schedule/steps.h"
+
+namespace temper::lower {
+
+Result<Lowered> LowerToLoops(const te::Program& program, const schedule::Schedule& schedule,
+                             const Target& target) {
+  TEMPER_ASSIGN_OR_RETURN(te::Program stepped, schedule::ApplySteps(program, schedule.steps));
+  TEMPER_RETURN_IF_ERROR(schedule::CheckStages(stepped, schedule));
+  TEMPER_ASSIGN_OR_RETURN(Plan plan, MakePlan(stepped, schedule));
+  return Emit(std::move(plan), target);
+}
+
+}  // namespace temper::lower
