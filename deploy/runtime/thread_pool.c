@@ -19,9 +19,10 @@
 #define CPU_RELAX() ((void)0)
 #endif
 
-/* How often an idle thread looks before it sleeps. A pause takes 10 to 50 ns, so this is 20 to
- * 100 microseconds: longer than the gap between two kernels, shorter than anyone notices. */
-#define SPINS 2000
+/* How often an idle thread looks before it sleeps. A pause takes 15 to 50 ns, so this is 60 to 200
+ * microseconds: about what waking a thread costs (100 on a virtual machine), longer than the gap
+ * between most kernels, shorter than anyone notices. */
+#define SPINS 4000
 
 /* Slots of two threads share no cache line, nor a pair of lines fetched together. */
 #define APART 128

@@ -4,7 +4,9 @@ import gc
 import os
 import pathlib
 import threading
+import types
 import unittest
+import unittest.mock
 
 import numpy as np
 import temper
@@ -224,6 +226,23 @@ class Lifetime(unittest.TestCase):
         del model
         gc.collect()
         self.assertEqual(mappings(), 0)
+
+
+class DTypes(unittest.TestCase):
+    def test_types_of_numpy_and_of_ml_dtypes(self):
+        dtype = temper._dtypes.numpy_dtype
+        make = temper._library.DLDataType
+        for code, bits, name in [(2, 16, "float16"), (0, 8, "int8"), (1, 64, "uint64")]:
+            self.assertEqual(dtype(make(code, bits, 1)), np.dtype(name))
+        self.assertEqual(dtype(make(6, 8, 1)), np.dtype(bool))
+        with unittest.mock.patch.dict("sys.modules", ml_dtypes=None):  # as if not installed
+            with self.assertRaisesRegex(temper.Error, "bfloat16.*pip install ml_dtypes"):
+                dtype(make(4, 16, 1))
+        fake = types.SimpleNamespace(float8_e5m2=np.uint8)
+        with unittest.mock.patch.dict("sys.modules", ml_dtypes=fake):
+            self.assertEqual(dtype(make(12, 8, 1)), np.dtype("uint8"))
+        with self.assertRaisesRegex(temper.Error, "unknown type"):
+            dtype(make(5, 64, 1))
 
 
 class Load(unittest.TestCase):
