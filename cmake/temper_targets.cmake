@@ -15,11 +15,22 @@ function(temper_library name)
 endfunction()
 
 # temper_test(NAME SOURCES file... [DEPS lib...] [LABELS label...]): a GoogleTest program run by
-# ctest, one ctest entry a program.
+# ctest, one ctest entry a program. Labels `asan` and `tsan` put it among those that
+# `./test --sanitize` builds and runs; a test without labels has `asan`.
+add_custom_target(sanitize_asan)
+add_custom_target(sanitize_tsan)
 function(temper_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS asan)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")
+  foreach(label asan tsan)
+    if(label IN_LIST ARG_LABELS)
+      add_dependencies(sanitize_${label} ${name})
+    endif()
+  endforeach()
 endfunction()
