@@ -62,6 +62,28 @@ Result<double> ParseDouble(std::string_view text) {
   return value;
 }
 
+bool IsValidUtf8(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    auto first = static_cast<unsigned char>(text[i++]);
+    if (first < 0x80) continue;
+    size_t more = first >= 0xf0 ? 3 : first >= 0xe0 ? 2 : 1;
+    if (first < 0xc2 || first > 0xf4 || text.size() - i < more) return false;
+    for (size_t k = 0; k < more; ++k) {
+      auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xc0) != 0x80) return false;
+      if (k > 0) continue;
+      // The second byte shows overlong forms, surrogates and what lies above U+10FFFF.
+      if (first == 0xe0 && next < 0xa0) return false;
+      if (first == 0xed && next > 0x9f) return false;
+      if (first == 0xf0 && next < 0x90) return false;
+      if (first == 0xf4 && next > 0x8f) return false;
+    }
+    i += more;
+  }
+  return true;
+}
+
 std::string EscapeControl(std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string clean;

@@ -26,6 +26,9 @@ Result<int64_t> ParseInt64(std::string_view text);
 Result<uint64_t> ParseUint64(std::string_view text);
 Result<double> ParseDouble(std::string_view text);
 
+// Whether `text` is well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+bool IsValidUtf8(std::string_view text);
+
 // The bytes below 0x20 and 0x7f as \n, \t or \x1b: for text from outside that a person will see.
 std::string EscapeControl(std::string_view text);
 

@@ -37,6 +37,20 @@ TEST(Text, ParsesWholeTextOnly) {
   EXPECT_FALSE(ParseDouble("1e999").ok());
 }
 
+TEST(Text, Utf8) {
+  for (const char* good : {"", "abc", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                           "\xed\x9f\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf"}) {
+    EXPECT_TRUE(IsValidUtf8(good)) << EscapeControl(good);
+  }
+  for (const char* bad : {"\x80", "\xc3", "\xc0\xaf", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
+                          "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+                          "\xe2\x82"
+                          "a",
+                          "\xff"}) {
+    EXPECT_FALSE(IsValidUtf8(bad)) << EscapeControl(bad);
+  }
+}
+
 TEST(Text, QuotesHostileText) {
   EXPECT_EQ(EscapeControl("a\tb\x7f\xc3\xa9"), "a\\tb\\x7f\xc3\xa9");
   EXPECT_EQ(Quoted("abc\n", 80), "\"abc\\n\"");

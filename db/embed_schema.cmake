@@ -1,0 +1,17 @@
+# Writes OUTPUT: the files STEPS (001_*.sql, 002_*.sql, ... without a gap) as schema_steps.h wants
+# them.
+set(text "#include \"db/schema_steps.h\"\n\nnamespace temper::db {\n\n")
+string(APPEND text "const std::string_view kSchemaSteps[] = {\n")
+set(expected 0)
+foreach(step ${STEPS})
+  math(EXPR expected "${expected} + 1")
+  get_filename_component(name ${step} NAME)
+  string(REGEX MATCH "^0*([1-9][0-9]*)_" number ${name})
+  if(NOT CMAKE_MATCH_1 EQUAL expected)
+    message(FATAL_ERROR "${step}: schema step ${expected} expected")
+  endif()
+  file(READ ${step} sql)
+  string(APPEND text "R\"sql(${sql})sql\",\n")
+endforeach()
+string(APPEND text "};\nconst int kSchemaVersion = ${expected};\n\n}  // namespace temper::db\n")
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,458 @@
+#include "db/sqlite_store.h"
+
+#include <sys/stat.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "db/schema_steps.h"
+#include "db/sqlite_database.h"
+#include "db/sqlite_rows.h"
+
+namespace temper::db {
+namespace {
+
+constexpr size_t kMaxProblems = 100;
+constexpr int64_t kPageRows = 256;
+
+constexpr char kOfKey[] =
+    "WHERE w.hash = ?1 AND t.fingerprint = ?2 AND r.threads = ?3 AND r.numerics = ?4 ";
+
+// The parts of a filter that are set, as conditions whose parameters start at ?1.
+class FilterSql {
+ public:
+  explicit FilterSql(const RecordFilter& filter) : filter_(filter) {
+    Add(filter.workload.has_value(), "w.hash");
+    Add(filter.target.has_value(), "t.fingerprint");
+    Add(filter.micro_architecture.has_value(), "t.micro_architecture");
+    Add(filter.threads.has_value(), "r.threads");
+    Add(filter.numerics.has_value(), "r.numerics");
+  }
+
+  // " AND a = ?1 AND b = ?2", or nothing.
+  const std::string& conditions() const { return conditions_; }
+
+  // The number of the first parameter that is free.
+  int Bind(Statement& statement) const {
+    int parameter = 1;
+    if (filter_.workload) statement.BindHash(parameter++, *filter_.workload);
+    if (filter_.target) statement.BindText(parameter++, *filter_.target);
+    if (filter_.micro_architecture) statement.BindText(parameter++, *filter_.micro_architecture);
+    if (filter_.threads) statement.BindInt(parameter++, *filter_.threads);
+    if (filter_.numerics) statement.BindText(parameter++, *filter_.numerics);
+    return parameter;
+  }
+
+ private:
+  void Add(bool set, const char* column) {
+    if (set) conditions_ += std::string(" AND ") + column + " = ?" + std::to_string(++count_);
+  }
+
+  const RecordFilter& filter_;
+  std::string conditions_;
+  int count_ = 0;
+};
+
+Job ReadJob(const Statement& row) {
+  Job job;
+  job.id = row.Bytes(0);
+  job.model = row.Bytes(1);
+  job.state = static_cast<JobState>(row.Int(2));
+  job.request = row.Bytes(3);
+  job.progress = row.Bytes(4);
+  job.message = row.Bytes(5);
+  job.created_ms = row.Int(6);
+  job.updated_ms = row.Int(7);
+  return job;
+}
+
+constexpr char kSelectJobs[] =
+    "SELECT id, model, state, request, progress, message, created_ms, updated_ms FROM job ";
+
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(std::string path, Database database, Logger log)
+      : path_(std::move(path)), database_(std::move(database)), log_(std::move(log)) {}
+
+  ~SqliteStore() override {
+    // The writer last: the last connection moves the log into the file, which a reader cannot.
+    database_.reader.reset();
+    database_.writer.reset();
+  }
+
+  Status Put(std::span<const Record> records) override {
+    return Write(records, Policy::kMeasurement).status();
+  }
+
+  Result<MergeCounts> Merge(std::span<const Record> records) override {
+    return Write(records, Policy::kImport);
+  }
+
+  Result<std::vector<Record>> TopK(const RecordKey& key, size_t count) override {
+    static const std::string sql = std::string(kSelectRecords) + kOfKey +
+                                   "AND r.outcome = 0 ORDER BY r.rank_us, r.schedule_hash";
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(Statement rows, database_.reader->Prepare(sql));
+    BindKey(rows, key);
+    return ReadIntact(rows, count);
+  }
+
+  Result<std::vector<Record>> Similar(const RecordKey& key, const std::string& micro_architecture,
+                                      size_t count) override {
+    static const std::string sql =
+        std::string(kSelectRecords) +
+        "WHERE w.hash = ?1 AND t.fingerprint <> ?2 AND r.threads = ?3 AND r.numerics = ?4 "
+        "AND t.micro_architecture = ?5 AND r.outcome = 0 ORDER BY r.rank_us, r.schedule_hash";
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(Statement rows, database_.reader->Prepare(sql));
+    BindKey(rows, key);
+    rows.BindText(5, micro_architecture);
+    return ReadIntact(rows, count);
+  }
+
+  Result<std::unordered_set<Hash>> Tried(const RecordKey& key) override {
+    static const std::string sql =
+        std::string(
+            "SELECT r.schedule_hash, r.outcome FROM record r JOIN workload w ON w.id = "
+            "r.workload JOIN target t ON t.id = r.target ") +
+        kOfKey;
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(Statement rows, database_.reader->Prepare(sql));
+    BindKey(rows, key);
+    std::unordered_set<Hash> tried;
+    for (;;) {
+      TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+      if (!row) return tried;
+      auto hash = Hash::FromBytes(rows.Bytes(0));
+      auto outcome = OutcomeFromInt(rows.Int(1));
+      if (hash.ok() && outcome && IsConclusive(*outcome)) tried.insert(*hash);
+    }
+  }
+
+  Status ForEach(const RecordFilter& filter,
+                 const std::function<bool(const Record&)>& visit) override {
+    return ForEachRow(filter, [&](const RecordRow& row) {
+      if (row.intact) return visit(row.record);
+      WarnOfDamage(row.id);
+      return true;
+    });
+  }
+
+  Result<std::vector<KeySummary>> Summaries(const RecordFilter& filter) override {
+    FilterSql conditions(filter);
+    std::string sql =
+        "SELECT w.hash, t.fingerprint, r.threads, r.numerics, count(*), sum(r.outcome = 0), "
+        "max(r.id) FROM record r JOIN workload w ON w.id = r.workload JOIN target t ON t.id = "
+        "r.target WHERE 1" +
+        conditions.conditions() +
+        " GROUP BY w.hash, t.fingerprint, r.threads, r.numerics ORDER BY 1, 2, 3, 4";
+    std::vector<std::pair<KeySummary, int64_t>> found;
+    {
+      std::lock_guard lock(read_mutex_);
+      TEMPER_ASSIGN_OR_RETURN(Statement rows, database_.reader->Prepare(sql));
+      conditions.Bind(rows);
+      for (;;) {
+        TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+        if (!row) break;
+        auto workload = Hash::FromBytes(rows.Bytes(0));
+        if (!workload.ok()) continue;
+        KeySummary summary;
+        summary.key = {*workload, rows.Bytes(1), static_cast<int32_t>(rows.Int(2)), rows.Bytes(3)};
+        summary.trials = rows.Int(4);
+        summary.ok = rows.Int(5);
+        found.emplace_back(std::move(summary), rows.Int(6));
+      }
+    }
+    std::vector<KeySummary> summaries;
+    for (auto& [summary, newest] : found) {
+      TEMPER_RETURN_IF_ERROR(Describe(newest, summary));
+      TEMPER_ASSIGN_OR_RETURN(summary.best, Best(summary.key));
+      summaries.push_back(std::move(summary));
+    }
+    return summaries;
+  }
+
+  Result<StoreStats> Stats() override {
+    StoreStats stats;
+    std::lock_guard lock(read_mutex_);
+    Connection& reader = *database_.reader;
+    {
+      TEMPER_ASSIGN_OR_RETURN(
+          Statement rows, reader.Prepare("SELECT outcome, count(*) FROM record GROUP BY outcome"));
+      for (;;) {
+        TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+        if (!row) break;
+        stats.records += rows.Int(1);
+        auto outcome = OutcomeFromInt(rows.Int(0));
+        if (outcome) stats.outcomes[static_cast<size_t>(*outcome)] = rows.Int(1);
+      }
+    }
+    TEMPER_ASSIGN_OR_RETURN(stats.workloads, reader.QueryInt("SELECT count(*) FROM workload"));
+    TEMPER_ASSIGN_OR_RETURN(stats.targets, reader.QueryInt("SELECT count(*) FROM target"));
+    for (const char* suffix : {"", "-wal"}) {
+      struct stat info;
+      if (stat((path_ + suffix).c_str(), &info) == 0) stats.bytes += info.st_size;
+    }
+    stats.schema_version = kSchemaVersion;
+    return stats;
+  }
+
+  Result<CheckReport> Check() override {
+    CheckReport report;
+    {
+      std::lock_guard lock(read_mutex_);
+      TEMPER_ASSIGN_OR_RETURN(Statement rows, database_.reader->Prepare("PRAGMA quick_check(100)"));
+      for (;;) {
+        Result<bool> row = rows.Step();
+        if (!row.ok()) report.problems.push_back(row.status().message());
+        if (!row.ok() || !*row) break;
+        std::string line = rows.Bytes(0);
+        if (line != "ok") report.problems.push_back(line);
+      }
+    }
+    Status read = ForEachRow({}, [&](const RecordRow& row) {
+      ++report.records;
+      if (!row.intact) {
+        report.problems.push_back("record " + std::to_string(row.id) +
+                                  " is damaged: its checksum does not match");
+      }
+      return report.problems.size() < kMaxProblems;
+    });
+    if (!read.ok()) report.problems.push_back(read.message());
+    if (report.problems.size() > kMaxProblems) report.problems.resize(kMaxProblems);
+    return report;
+  }
+
+  Status PutJob(const Job& job) override {
+    TEMPER_RETURN_IF_ERROR(ValidateJob(job));
+    return Commit([&](Connection& writer) -> Status {
+      TEMPER_ASSIGN_OR_RETURN(
+          Statement put,
+          writer.Prepare("INSERT INTO job (id, model, state, request, progress, message, "
+                         "created_ms, updated_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) "
+                         "ON CONFLICT (id) DO NOTHING"));
+      put.BindText(1, job.id).BindText(2, job.model).BindInt(3, static_cast<int64_t>(job.state));
+      put.BindBlob(4, job.request).BindBlob(5, job.progress).BindText(6, job.message);
+      put.BindInt(7, job.created_ms).BindInt(8, job.updated_ms);
+      TEMPER_RETURN_IF_ERROR(put.Run());
+      if (writer.Changes() == 0) return AlreadyExists("there is a job " + job.id + " already");
+      return OkStatus();
+    });
+  }
+
+  Status UpdateJob(const std::string& id, JobState state, const std::string& progress,
+                   const std::string& message, int64_t updated_ms) override {
+    Job values{id, "", state, "", progress, message, 0, updated_ms};
+    TEMPER_RETURN_IF_ERROR(ValidateJob(values));
+    return Commit([&](Connection& writer) -> Status {
+      TEMPER_ASSIGN_OR_RETURN(Statement update,
+                              writer.Prepare("UPDATE job SET state = ?2, progress = ?3, message = "
+                                             "?4, updated_ms = ?5 WHERE id = ?1"));
+      update.BindText(1, id).BindInt(2, static_cast<int64_t>(state)).BindBlob(3, progress);
+      update.BindText(4, message).BindInt(5, updated_ms);
+      TEMPER_RETURN_IF_ERROR(update.Run());
+      return writer.Changes() == 0 ? NoJob(id) : OkStatus();
+    });
+  }
+
+  Result<Job> GetJob(const std::string& id) override {
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(Statement rows,
+                            database_.reader->Prepare(std::string(kSelectJobs) + "WHERE id = ?1"));
+    rows.BindText(1, id);
+    TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+    if (!row) return NoJob(id);
+    return ReadJob(rows);
+  }
+
+  Result<std::vector<Job>> ListJobs(bool unfinished_only) override {
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(
+        Statement rows,
+        database_.reader->Prepare(std::string(kSelectJobs) + "WHERE state <= ?1 ORDER BY number"));
+    rows.BindInt(1,
+                 static_cast<int64_t>(unfinished_only ? JobState::kRunning : JobState::kCancelled));
+    std::vector<Job> jobs;
+    for (;;) {
+      TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+      if (!row) return jobs;
+      jobs.push_back(ReadJob(rows));
+    }
+  }
+
+  Status DeleteJob(const std::string& id) override {
+    return Commit([&](Connection& writer) -> Status {
+      TEMPER_ASSIGN_OR_RETURN(Statement remove, writer.Prepare("DELETE FROM job WHERE id = ?1"));
+      remove.BindText(1, id);
+      TEMPER_RETURN_IF_ERROR(remove.Run());
+      return writer.Changes() == 0 ? NoJob(id) : OkStatus();
+    });
+  }
+
+ private:
+  // A write that waits for the next commit.
+  struct Pending {
+    std::function<Status(Connection&)> work;
+    Status status;
+    bool done = false;
+  };
+
+  static Status NoJob(const std::string& id) { return NotFound("there is no job " + id); }
+
+  static void BindKey(Statement& statement, const RecordKey& key) {
+    statement.BindHash(1, key.workload).BindText(2, key.target);
+    statement.BindInt(3, key.threads).BindText(4, key.numerics);
+  }
+
+  void WarnOfDamage(int64_t id) const {
+    log_.Warning("{}: record {} is damaged and is not used; see `temper db check`", path_, id);
+  }
+
+  Result<std::vector<Record>> ReadIntact(Statement& rows, size_t count) const {
+    std::vector<Record> records;
+    while (records.size() < count) {
+      TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+      if (!row) break;
+      RecordRow read = ReadRecord(rows);
+      if (read.intact) {
+        records.push_back(std::move(read.record));
+      } else {
+        WarnOfDamage(read.id);
+      }
+    }
+    return records;
+  }
+
+  // Reads page by page, so that no long reading keeps the log from being emptied, and `visit` may
+  // use the store.
+  Status ForEachRow(const RecordFilter& filter,
+                    const std::function<bool(const RecordRow&)>& visit) {
+    FilterSql conditions(filter);
+    int64_t last_id = 0;
+    for (;;) {
+      std::vector<RecordRow> page;
+      {
+        std::lock_guard lock(read_mutex_);
+        TEMPER_ASSIGN_OR_RETURN(
+            Statement rows,
+            database_.reader->Prepare(std::string(kSelectRecords) + "WHERE r.id > ?6" +
+                                      conditions.conditions() + " ORDER BY r.id LIMIT ?7"));
+        conditions.Bind(rows);
+        rows.BindInt(6, last_id).BindInt(7, kPageRows);
+        for (;;) {
+          TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+          if (!row) break;
+          page.push_back(ReadRecord(rows));
+        }
+      }
+      if (page.empty()) return OkStatus();
+      last_id = page.back().id;
+      for (const RecordRow& row : page) {
+        if (!visit(row)) return OkStatus();
+      }
+    }
+  }
+
+  // Fills what a summary says of its key's workload and target.
+  Status Describe(int64_t record_id, KeySummary& summary) {
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(
+        Statement rows,
+        database_.reader->Prepare("SELECT r.task_name, t.micro_architecture, r.flops FROM record r "
+                                  "JOIN target t ON t.id = r.target WHERE r.id = ?1"));
+    rows.BindInt(1, record_id);
+    TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+    if (!row) return OkStatus();
+    summary.task_name = rows.Bytes(0);
+    summary.micro_architecture = rows.Bytes(1);
+    summary.flops = rows.Real(2);
+    return OkStatus();
+  }
+
+  Result<MergeCounts> Write(std::span<const Record> records, Policy policy) {
+    for (size_t i = 0; i < records.size(); ++i) {
+      TEMPER_RETURN_IF_ERROR(
+          ValidateRecord(records[i]).WithContext("record " + std::to_string(i + 1)));
+    }
+    MergeCounts counts;
+    TEMPER_RETURN_IF_ERROR(Commit([&](Connection& writer) -> Status {
+      for (const Record& record : records) {
+        TEMPER_ASSIGN_OR_RETURN(Written written, WriteRecord(writer, record, policy));
+        if (written == Written::kAdded) ++counts.added;
+        if (written == Written::kReplaced) ++counts.replaced;
+        if (written == Written::kKept) ++counts.kept;
+      }
+      return OkStatus();
+    }));
+    return counts;
+  }
+
+  // Group commit: the first to come commits for all who came meanwhile; each returns when its work
+  // is on disk, or with its own error, which undoes only its own work.
+  Status Commit(std::function<Status(Connection&)> work) {
+    if (database_.writer == nullptr) {
+      return FailedPrecondition(path_ + " was opened for reading only");
+    }
+    Pending mine{std::move(work), {}, false};
+    std::unique_lock lock(queue_mutex_);
+    queue_.push_back(&mine);
+    queue_changed_.wait(lock, [&] { return mine.done || !committing_; });
+    if (mine.done) return mine.status;
+    committing_ = true;
+    std::vector<Pending*> group = std::exchange(queue_, {});
+    lock.unlock();
+    CommitGroup(group);
+    lock.lock();
+    for (Pending* pending : group) pending->done = true;
+    committing_ = false;
+    queue_changed_.notify_all();
+    return mine.status;
+  }
+
+  void CommitGroup(const std::vector<Pending*>& group) {
+    Connection& writer = *database_.writer;
+    Status committed = writer.Transaction([&]() -> Status {
+      for (Pending* pending : group) {
+        TEMPER_RETURN_IF_ERROR(writer.Execute("SAVEPOINT part"));
+        pending->status = pending->work(writer);
+        if (!pending->status.ok()) TEMPER_RETURN_IF_ERROR(writer.Execute("ROLLBACK TO part"));
+        TEMPER_RETURN_IF_ERROR(writer.Execute("RELEASE part"));
+      }
+      return OkStatus();
+    });
+    if (committed.ok()) return;
+    for (Pending* pending : group) {
+      if (pending->status.ok()) pending->status = committed;
+    }
+  }
+
+  const std::string path_;
+  Database database_;
+  const Logger log_;
+  std::mutex read_mutex_;  // of database_.reader
+
+  std::mutex queue_mutex_;  // of the three below; database_.writer is its committer's
+  std::condition_variable queue_changed_;
+  std::vector<Pending*> queue_;
+  bool committing_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> OpenSqliteStore(const std::string& path,
+                                               const SqliteOptions& options) {
+  TEMPER_ASSIGN_OR_RETURN(Database database,
+                          OpenForWriting(path, options.create, options.busy_ms, options.log));
+  return std::unique_ptr<Store>(
+      std::make_unique<SqliteStore>(path, std::move(database), options.log));
+}
+
+Result<std::unique_ptr<Store>> OpenSqliteStoreReadOnly(const std::string& path,
+                                                       const SqliteOptions& options) {
+  TEMPER_ASSIGN_OR_RETURN(Database database, OpenForReading(path, options.busy_ms, options.log));
+  return std::unique_ptr<Store>(
+      std::make_unique<SqliteStore>(path, std::move(database), options.log));
+}
+
+}  // namespace temper::db

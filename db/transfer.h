@@ -1,0 +1,36 @@
+// Records in and out as JSON lines, and from one store into another.
+#pragma once
+
+#include <cstdint>
+#include <istream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "db/record_store.h"
+
+namespace temper::db {
+
+struct TransferReport {
+  int64_t lines = 0;  // read or written, empty ones aside
+  MergeCounts counts;
+  int64_t bad = 0;
+  // "line 7: ..." of the first bad ones, at most kMaxReportedLines.
+  std::vector<std::string> errors;
+};
+inline constexpr size_t kMaxReportedLines = 20;
+// The longest line that Import reads, in bytes; a longer one is bad.
+inline constexpr size_t kMaxLineBytes = 8 << 20;
+
+// Writes the records that match, oldest first, one a line.
+Result<TransferReport> Export(RecordStore& store, const RecordFilter& filter, std::ostream& out);
+
+// Merges the records of every good line into `store`, never over better ones, and goes on past bad
+// lines. An error is one of the store or of reading; what was merged before it stays.
+Result<TransferReport> Import(std::istream& in, RecordStore& store);
+
+// Merges the records of `from` that match into `to`.
+Result<TransferReport> MergeStores(RecordStore& from, const RecordFilter& filter, RecordStore& to);
+
+}  // namespace temper::db

@@ -1,0 +1,361 @@
+// What is special about the store on disk: crashes, damage, locks, versions.
+#include "db/sqlite_store.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "base/file.h"
+#include "db/schema_steps.h"
+#include "db/sqlite.h"
+#include "db/sqlite_database.h"
+#include "tests/db/make_record.h"
+
+namespace temper::db {
+namespace {
+
+SqliteOptions Create() {
+  SqliteOptions options;
+  options.create = true;
+  options.busy_ms = 50;
+  return options;
+}
+
+class SqliteStoreTest : public testing::Test {
+ protected:
+  std::unique_ptr<Store> Open() {
+    auto store = OpenSqliteStore(path_, Create());
+    EXPECT_TRUE(store.ok()) << store.status().ToString();
+    return store.ok() ? std::move(*store) : nullptr;
+  }
+
+  void Fill(int records) {
+    auto store = Open();
+    std::vector<Record> batch;
+    for (int i = 0; i < records; ++i) batch.push_back(MakeRecord(1, i, 10 + i));
+    ASSERT_TRUE(store->Put(batch).ok());
+  }
+
+  // Runs statements on the closed file, as another program would.
+  void Sql(const std::string& sql) {
+    sqlite3* handle = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
+    char* message = nullptr;
+    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, &message), SQLITE_OK)
+        << message << ": " << sql;
+    sqlite3_close(handle);
+  }
+
+  // One message, that names the file; the same for reading unless told otherwise.
+  void ExpectRefused(Code code, const std::string& part, bool reading_too = true) {
+    auto check = [&](const Status& status) {
+      EXPECT_EQ(status.code(), code) << status.ToString();
+      EXPECT_NE(status.message().find(path_), std::string::npos) << status.message();
+      EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
+    };
+    check(OpenSqliteStore(path_, Create()).status());
+    if (reading_too) check(OpenSqliteStoreReadOnly(path_, Create()).status());
+  }
+
+  ScopedTempDir dir_ = *ScopedTempDir::Create("temper_sqlite_test.");
+  std::string path_ = dir_.File("tuning.db");
+};
+
+TEST_F(SqliteStoreTest, RecordsAndJobsOutliveTheProcess) {
+  {
+    auto store = Open();
+    ASSERT_TRUE(store->Put(std::vector<Record>{MakeRecord(1, 1, 10)}).ok());
+    ASSERT_TRUE(store->PutJob({.id = "j", .model = "m"}).ok());
+  }
+  EXPECT_FALSE(FileExists(path_ + "-wal")) << "closing leaves one file";
+  auto store = Open();
+  EXPECT_EQ(**store->Best(MakeKey(1)), MakeRecord(1, 1, 10));
+  EXPECT_EQ(store->ListJobs(true)->size(), 1u);
+  EXPECT_EQ(store->Stats()->schema_version, kSchemaVersion);
+  EXPECT_GT(store->Stats()->bytes, 0);
+}
+
+// A child puts and tells us after each acknowledgement; it is killed in the middle. All that it
+// told must be there.
+TEST_F(SqliteStoreTest, NothingAcknowledgedIsLostByAKill) {
+  for (int round = 0; round < 3; ++round) {
+    Pipe acks = *MakePipe();
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto store = OpenSqliteStore(path_, Create());
+      if (!store.ok()) _exit(1);
+      for (int i = 0;; ++i) {
+        int schedule = round * 1000000 + i;
+        if (!(*store)->Put(std::vector<Record>{MakeRecord(1, schedule, 10)}).ok()) _exit(2);
+        if (!WriteAll(acks.write.get(), {reinterpret_cast<char*>(&schedule), sizeof(schedule)})
+                 .ok()) {
+          _exit(3);
+        }
+      }
+    }
+    acks.write.Reset();
+    std::vector<int> acknowledged;
+    int schedule;
+    while (acknowledged.size() < 40 &&
+           read(acks.read.get(), &schedule, sizeof(schedule)) == sizeof(schedule)) {
+      acknowledged.push_back(schedule);
+    }
+    kill(child, SIGKILL);
+    int status;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "the child failed with " << WEXITSTATUS(status);
+    while (read(acks.read.get(), &schedule, sizeof(schedule)) == sizeof(schedule)) {
+      acknowledged.push_back(schedule);
+    }
+    auto store = Open();
+    auto tried = store->Tried(MakeKey(1));
+    ASSERT_TRUE(tried.ok());
+    for (int a : acknowledged) {
+      EXPECT_TRUE(tried->contains(Sha256("schedule " + std::to_string(a)))) << a;
+    }
+    EXPECT_TRUE(store->Check()->problems.empty());
+  }
+}
+
+TEST_F(SqliteStoreTest, ASecondWriterIsRefusedAndReadersAreNot) {
+  auto store = Open();
+  ASSERT_TRUE(store->Put(std::vector<Record>{MakeRecord(1, 1, 10)}).ok());
+  Status second = OpenSqliteStore(path_, Create()).status();
+  EXPECT_EQ(second.code(), Code::kUnavailable);
+  EXPECT_NE(second.message().find("in use by another process (" + std::to_string(getpid()) + ")"),
+            std::string::npos)
+      << second.message();
+  auto reader = OpenSqliteStoreReadOnly(path_, Create());
+  ASSERT_TRUE(reader.ok()) << reader.status().ToString();
+  EXPECT_EQ((*(*reader)->Best(MakeKey(1)))->median_us, 10);
+  ASSERT_TRUE(store->Put(std::vector<Record>{MakeRecord(1, 2, 5)}).ok());
+  EXPECT_EQ((*(*reader)->Best(MakeKey(1)))->median_us, 5) << "a reader follows the writer";
+  store.reset();
+  EXPECT_TRUE(Open() != nullptr) << "the lock goes with its holder";
+}
+
+TEST_F(SqliteStoreTest, AnotherProgramsLockIsAMessageNotAWaitForever) {
+  auto store = Open();
+  sqlite3* other = nullptr;
+  ASSERT_EQ(sqlite3_open(path_.c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  Status status = store->Put(std::vector<Record>{MakeRecord(1, 1, 10)});
+  EXPECT_EQ(status.code(), Code::kUnavailable);
+  EXPECT_NE(status.message().find(path_ + " is locked by another program"), std::string::npos);
+  EXPECT_EQ(store->Stats()->records, 0);
+  sqlite3_close(other);
+  EXPECT_TRUE(store->Put(std::vector<Record>{MakeRecord(1, 1, 10)}).ok()) << "and works after it";
+}
+
+TEST_F(SqliteStoreTest, ReadersDoNotWrite) {
+  Fill(2);
+  auto reader = OpenSqliteStoreReadOnly(path_, Create());
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->Put(std::vector<Record>{MakeRecord(1, 1, 10)}).code(),
+            Code::kFailedPrecondition);
+  EXPECT_EQ((*reader)->PutJob({.id = "j"}).code(), Code::kFailedPrecondition);
+  EXPECT_EQ((*reader)->Stats()->records, 2);
+}
+
+TEST_F(SqliteStoreTest, MissingFilesAndFolders) {
+  SqliteOptions must_exist = Create();
+  must_exist.create = false;
+  EXPECT_EQ(OpenSqliteStore(path_, must_exist).status().code(), Code::kNotFound);
+  EXPECT_EQ(OpenSqliteStoreReadOnly(path_, Create()).status().code(), Code::kNotFound);
+  EXPECT_FALSE(FileExists(path_));
+  path_ = dir_.File("no/such/folder.db");
+  Status status = OpenSqliteStore(path_, Create()).status();
+  EXPECT_EQ(status.code(), Code::kNotFound);
+  EXPECT_NE(status.message().find("there is no folder"), std::string::npos);
+}
+
+TEST_F(SqliteStoreTest, WhatIsNotOursIsRefusedAndLeftAlone) {
+  std::string text =
+      "This is a text file that is long enough to have a header of SQLite's size, "
+      "which is a hundred bytes.\n";
+  ASSERT_TRUE(WriteFileAtomic(path_, text).ok());
+  ExpectRefused(Code::kInvalidArgument, "is not a tuning database");
+  EXPECT_EQ(*ReadFile(path_), text);
+
+  ASSERT_EQ(unlink(path_.c_str()), 0);
+  Sql("CREATE TABLE notes (text)");
+  std::string before = *ReadFile(path_);
+  ExpectRefused(Code::kInvalidArgument, "another program's");
+  EXPECT_TRUE(*ReadFile(path_) == before);
+
+  path_ = dir_.path();
+  ExpectRefused(Code::kInvalidArgument, "not a regular file");
+  path_ = dir_.File("fifo");
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  ExpectRefused(Code::kInvalidArgument, "not a regular file");
+}
+
+TEST_F(SqliteStoreTest, AnEmptyFileIsANewDatabaseForWritersOnly) {
+  ASSERT_TRUE(WriteFileAtomic(path_, "").ok());
+  EXPECT_EQ(OpenSqliteStoreReadOnly(path_, Create()).status().code(), Code::kInvalidArgument);
+  EXPECT_TRUE(Open() != nullptr);
+}
+
+TEST_F(SqliteStoreTest, ANewerSchemaIsRefused) {
+  Fill(1);
+  Sql("PRAGMA user_version = " + std::to_string(kSchemaVersion + 1));
+  ExpectRefused(Code::kFailedPrecondition, "was written by a newer Temper");
+}
+
+TEST_F(SqliteStoreTest, OlderSchemasMigrateForward) {
+  // As a program of schema 1 left it, with a record in it.
+  ASSERT_GE(kSchemaVersion, 2);
+  Sql(std::string(kSchemaSteps[0]) + "PRAGMA application_id = " + std::to_string(kApplicationId) +
+      "; PRAGMA user_version = 1;");
+  {
+    auto reader = OpenSqliteStoreReadOnly(path_, Create());
+    ASSERT_TRUE(reader.ok()) << reader.status().ToString();
+    EXPECT_EQ((*reader)->Stats()->schema_version, kSchemaVersion);
+  }
+  auto store = Open();
+  EXPECT_TRUE(store->PutJob({.id = "j"}).ok());
+  EXPECT_TRUE(store->Put(std::vector<Record>{MakeRecord(1, 1, 10)}).ok());
+}
+
+TEST_F(SqliteStoreTest, AlteredTablesAreRefused) {
+  Fill(1);
+  Sql("CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM record; END");
+  ExpectRefused(Code::kInvalidArgument, "its tables are not those of schema");
+}
+
+TEST_F(SqliteStoreTest, ADamagedRowIsAMissAndIsReported) {
+  Fill(3);  // 10, 11, 12 us
+  Sql("UPDATE record SET schedule = 'schedule 7' WHERE median_us = 10");
+  std::string logged;
+  SqliteOptions options = Create();
+  options.log = Logger::To([&](LogLevel, std::string_view line) { logged = line; });
+  auto store = OpenSqliteStore(path_, options);
+  ASSERT_TRUE(store.ok());
+  EXPECT_EQ((*(*store)->Best(MakeKey(1)))->median_us, 11);
+  EXPECT_NE(logged.find("record 1 is damaged"), std::string::npos) << logged;
+  auto report = (*store)->Check();
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->records, 3);
+  ASSERT_EQ(report->problems.size(), 1u);
+  EXPECT_NE(report->problems[0].find("record 1 is damaged"), std::string::npos);
+  // Measuring it again mends it.
+  ASSERT_TRUE((*store)->Put(std::vector<Record>{MakeRecord(1, 0, 10)}).ok());
+  EXPECT_EQ((*(*store)->Best(MakeKey(1)))->median_us, 10);
+}
+
+TEST_F(SqliteStoreTest, ChecksumsCoverEveryColumn) {
+  Fill(1);
+  const std::string spoilers[] = {
+      "UPDATE record SET rank_us = rank_us / 2",
+      "UPDATE record SET flops = flops + 1",
+      "UPDATE record SET task_name = 'x'",
+      "UPDATE record SET detail = 'x'",
+      "UPDATE record SET samples = x'00000000'",
+      "UPDATE record SET spread = spread + 1",
+      "UPDATE record SET control_us = control_us + 1",
+      "UPDATE record SET median_us = median_us / 2, rank_us = rank_us / 2",
+      "UPDATE record SET drift = 2, rank_us = rank_us / 2",
+      "UPDATE record SET worker = 'x'",
+      "UPDATE record SET compiler_version = 'x'",
+      "UPDATE record SET features_version = features_version + 1",
+      "UPDATE record SET seed = seed + 1",
+      "UPDATE record SET unsandboxed = 0",
+      "UPDATE record SET created_ms = created_ms + 1",
+      "UPDATE record SET threads = 2",
+      "UPDATE record SET numerics = 'x'",
+      "UPDATE record SET schedule_hash = zeroblob(32)",
+      "UPDATE target SET fingerprint = 'x'",
+      "UPDATE target SET micro_architecture = 'x'",
+      "UPDATE target SET text = 'x'",
+      "UPDATE workload SET text = 'x'",
+      "UPDATE workload SET hash = zeroblob(32)",
+  };
+  std::string sound = *ReadFile(path_);
+  for (const std::string& spoiler : spoilers) {
+    ASSERT_TRUE(WriteFileAtomic(path_, sound).ok());
+    Sql(spoiler);
+    auto store = Open();
+    EXPECT_EQ(store->Check()->problems.size(), 1u) << spoiler;
+    int seen = 0;
+    EXPECT_TRUE(store->ForEach({}, [&](const Record&) { return ++seen > 0; }).ok());
+    EXPECT_EQ(seen, 0) << spoiler;
+  }
+}
+
+TEST_F(SqliteStoreTest, DamagedPagesGiveOneMessage) {
+  Fill(500);
+  std::string content = *ReadFile(path_);
+  constexpr size_t kPage = 4096;
+  ASSERT_GT(content.size(), 40 * kPage);
+  // All but the first pages, which hold the schema.
+  std::fill(content.begin() + 10 * kPage, content.end(), '\xa5');
+  ASSERT_TRUE(WriteFileAtomic(path_, content).ok());
+  auto store = OpenSqliteStoreReadOnly(path_, Create());
+  ASSERT_TRUE(store.ok()) << store.status().ToString();
+  Status status = (*store)->ForEach({}, [](const Record&) { return true; });
+  EXPECT_EQ(status.code(), Code::kDataLoss) << status.ToString();
+  EXPECT_NE(status.message().find(path_ + " is damaged"), std::string::npos);
+  auto report = (*store)->Check();
+  ASSERT_TRUE(report.ok());
+  EXPECT_FALSE(report->problems.empty());
+}
+
+TEST_F(SqliteStoreTest, ATruncatedFileGivesOneMessage) {
+  Fill(500);
+  ASSERT_EQ(truncate(path_.c_str(), 5000), 0);
+  auto store = OpenSqliteStoreReadOnly(path_, Create());
+  Status status =
+      store.ok() ? (*store)->ForEach({}, [](const Record&) { return true; }) : store.status();
+  EXPECT_EQ(status.code(), Code::kDataLoss) << status.ToString();
+}
+
+// Root may write anything, so another user tries.
+TEST_F(SqliteStoreTest, ReadOnlyFilesAndFolders) {
+  Fill(1);
+  unlink((path_ + "-lock").c_str());
+  ASSERT_EQ(chmod(path_.c_str(), 0444), 0);
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0555), 0);
+  auto as_nobody = [&](const std::function<int()>& body) {
+    pid_t child = fork();
+    if (child == 0) {
+      if (getuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(100);
+      _exit(body());
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 101;
+  };
+  auto write = [&] {
+    Status status = OpenSqliteStore(path_, Create()).status();
+    if (status.code() != Code::kPermissionDenied) return 1;
+    return status.message().find(path_ + " is read-only") == 0 ? 0 : 2;
+  };
+  auto read = [&] {
+    auto store = OpenSqliteStoreReadOnly(path_, Create());
+    if (!store.ok()) return 1;
+    auto best = (*store)->Best(MakeKey(1));
+    return best.ok() && best->has_value() ? 0 : 2;
+  };
+  EXPECT_EQ(as_nobody(write), 0) << "a read-only folder";
+  EXPECT_EQ(as_nobody(read), 0) << "a read-only folder can be read";
+  ASSERT_EQ(chmod(dir_.path().c_str(), 0777), 0);
+  EXPECT_EQ(as_nobody(write), 0) << "a read-only file";
+  EXPECT_EQ(as_nobody(read), 0) << "a read-only file can be read";
+}
+
+TEST_F(SqliteStoreTest, PathsWithCharactersOfUris) {
+  path_ = dir_.File("a?b#c%20d.db");
+  Fill(1);
+  EXPECT_TRUE(FileExists(path_));
+  EXPECT_EQ((*OpenSqliteStoreReadOnly(path_, Create()))->Stats()->records, 1);
+}
+
+}  // namespace
+}  // namespace temper::db
