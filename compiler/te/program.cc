@@ -19,6 +19,10 @@ Status CheckTensor(const Tensor& t, int id) {
     return InvalidArgument(fmt::format("tensor {} '{}' has rank {}, more than {}", id, t.name,
                                        t.shape.size(), kMaxRank));
   }
+  if (t.halo_before.size() != t.halo_after.size() ||
+      (!t.halo_before.empty() && t.halo_before.size() != t.shape.size())) {
+    return InvalidArgument(fmt::format("tensor {} '{}' has a halo of another rank", id, t.name));
+  }
   int64_t elements = 1;
   for (size_t d = 0; d < t.shape.size(); ++d) {
     int64_t before = t.halo_before.empty() ? 0 : t.halo_before[d];
@@ -276,10 +280,6 @@ Status Verify(const Program& program) {
     const Tensor& t = program.tensors[i];
     if (!t.halo_before.empty() && t.producer >= 0 && !out.count(i)) {
       return InvalidArgument(fmt::format("tensor {} '{}' is internal and has a halo", i, t.name));
-    }
-    if (t.halo_before.size() != t.halo_after.size() ||
-        (!t.halo_before.empty() && t.halo_before.size() != t.shape.size())) {
-      return InvalidArgument(fmt::format("tensor {} '{}' has a halo of another rank", i, t.name));
     }
   }
   return OkStatus();

@@ -23,10 +23,10 @@ enum class Scope : uint8_t {
 };
 
 struct Buffer {
-  std::string name;
+  std::string name = {};
   DType dtype = DType::kFloat32;
-  std::vector<int64_t> shape;
-  std::vector<int64_t> halo_before, halo_after;  // empty: none
+  std::vector<int64_t> shape = {};
+  std::vector<int64_t> halo_before = {}, halo_after = {};  // empty: none
   Scope scope = Scope::kParam;
   int param = -1;
   int64_t workspace_offset = 0;
@@ -78,7 +78,7 @@ Stmt Allocate(int buffer, Stmt body);
 Stmt Prefetch(int buffer, std::vector<Expr> indices, int locality);
 
 struct Function {
-  std::string name;
+  std::string name = {};
   std::vector<Buffer> buffers;
   std::vector<int> params;  // buffer indices, in the order of the arguments
   Stmt body;
