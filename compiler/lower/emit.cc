@@ -69,9 +69,8 @@ class Emitter {
                            static_cast<ptrdiff_t>(program_.stages[tensor.producer].spatial.size()));
       } else {
         b.scope = Scope::kWorkspace;
-        if (tensor.producer >= 0 && PlaceOf(tensor.producer).kind == PlaceKind::kInline) {
-          b.shape.assign(b.shape.size(), 0);  // never stored
-        }
+        bool inlined = tensor.producer >= 0 && PlaceOf(tensor.producer).kind == PlaceKind::kInline;
+        if (inlined || packed_as[t] >= 0) b.shape.assign(b.shape.size(), 0);  // never stored
       }
       out_.function.buffers.push_back(std::move(b));
     }
@@ -259,7 +258,9 @@ class Emitter {
     for (size_t i = depth; i < p.loops.size(); ++i) {
       if (IsReductionLoop(s, p.loops[i])) continue;
       Loop l = p.loops[i];
-      rename[l.var->var_id()] = l.var = plan_.NewVar(l.var->var_name() + "i", 0, l.extent - 1);
+      Expr fresh_var = plan_.NewVar(l.var->var_name() + "i", 0, l.extent - 1);
+      rename[l.var->var_id()] = fresh_var;
+      l.var = fresh_var;
       if (l.base) {
         tir::Interval range = plan_.bounds.Get(l.base->var_id());
         Expr fresh = plan_.NewVar(l.base->var_name() + "i", range.lo, range.hi);
