@@ -1,0 +1,86 @@
+// Transposed convolution, gathered from the side of the result:
+//
+//   y[n, o, c] = bias[c] + sum over k, i of x[n, (o + pad - k * dilation) / stride, i'] * w[i', c',
+//   k]
+// over those k for which the division is exact and inside the operand.
+#include "compiler/ops/op_table.h"
+#include "compiler/ops/window.h"
+
+namespace temper::ops {
+
+using tir::Expr;
+
+Status BuildConvTranspose(Emitter& e) {
+  const int x = e.Input(0), w = e.Input(1), y = e.Output(0);
+  const graph::Shape in = e.shape(x), weight = e.shape(w), out = e.shape(y);
+  if (in.size() < 3 || weight.size() != in.size()) return e.Refuse("operands of these ranks");
+  const int channel_axis = e.ChannelAxis(static_cast<int>(in.size()));
+  const size_t first = FirstSpatial(channel_axis), n = in.size() - 2;
+  const int64_t group = e.node().Int("group", 1);
+  const int64_t channels = in[channel_axis], results = out[channel_axis];
+  if (group < 1 || channels % group != 0 || weight[0] != channels || weight[1] * group != results) {
+    return InvalidArgument(e.node().Describe() + ": a weight of " + graph::ShapeToString(weight) +
+                           " does not fit an operand of " + graph::ShapeToString(in));
+  }
+  const std::vector<int64_t> ones(n, 1);
+  const auto strides = e.node().Ints("strides", ones);
+  const auto dilations = e.node().Ints("dilations", ones);
+  auto pads = e.node().Ints("pads", std::vector<int64_t>(2 * n, 0));
+  if (strides.size() != n || dilations.size() != n || pads.size() != 2 * n) {
+    return e.Refuse("strides, dilations or pads of another rank than its operand");
+  }
+  const std::string auto_pad = e.node().String("auto_pad", "NOTSET");
+  if (auto_pad != "NOTSET" || e.node().Has("output_shape")) {
+    // Padding follows from the shapes; SAME_UPPER has the smaller half in front.
+    const auto extra = e.node().Ints("output_padding", std::vector<int64_t>(n, 0));
+    for (size_t d = 0; d < n; ++d) {
+      const int64_t full =
+          strides[d] * (in[first + d] - 1) + extra[d] + (weight[2 + d] - 1) * dilations[d] + 1;
+      const int64_t total = std::max<int64_t>(0, full - out[first + d]);
+      pads[d] = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    }
+  }
+  const int64_t per_group = channels / group;
+  graph::Shape reduced(weight.begin() + 2, weight.end());
+  reduced.push_back(per_group);
+  const DType type = e.dtype(x), accumulator = AccumulatorType(type);
+  auto widen = [&](const Expr& v) { return accumulator == type ? v : tir::Cast(accumulator, v); };
+  const bool last = e.HasInput(2) || accumulator != type;
+  const int sum = e.AddReduction(
+      out, reduced, te::Combiner::kSum, last ? ".sum" : "",
+      [&](const Indices& point, const Indices& r) {
+        const Expr c = point[channel_axis];
+        const Expr group_of = tir::FloorDiv(c, Expr(weight[1]));
+        const Expr channel = group > 1 ? group_of * Expr(per_group) + r[n] : r[n];
+        Indices image(in.size());
+        Indices weights{channel, group > 1 ? tir::FloorMod(c, Expr(weight[1])) : c};
+        image[0] = point[0];
+        image[channel_axis] = channel;
+        Expr inside = tir::Bool(true);
+        auto require = [&](const Expr& condition) {
+          inside = inside->IsInt(1) ? condition : tir::And(inside, condition);
+        };
+        for (size_t d = 0; d < n; ++d) {
+          const Expr at = point[first + d] + Expr(pads[d]) - r[d] * Expr(dilations[d]);
+          image[first + d] = tir::FloorDiv(at, Expr(strides[d]));
+          if (strides[d] > 1) require(tir::Eq(tir::FloorMod(at, Expr(strides[d])), Expr(0)));
+          require(tir::Le(Expr(0), at));
+          require(tir::Lt(image[first + d], Expr(in[first + d])));
+          weights.push_back(r[d]);
+        }
+        return tir::Select(inside, widen(e.Read(x, image)), tir::Number(accumulator, 0)) *
+               widen(e.Read(w, weights));
+      });
+  if (!last) {
+    e.Define(y, sum);
+    return OkStatus();
+  }
+  e.DefinePoints(0, [&](const Indices& point) {
+    Expr v = e.ReadTensor(sum, point);
+    if (e.HasInput(2)) v = v + widen(e.Read(e.Input(2), Indices{point[channel_axis]}));
+    return accumulator == type ? v : tir::Cast(type, v);
+  });
+  return OkStatus();
+}
+
+}  // namespace temper::ops

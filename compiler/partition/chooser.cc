@@ -1,0 +1,157 @@
+// The choosers among candidate groups.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "compiler/ops/op_table.h"
+#include "compiler/partition/partition.h"
+
+namespace temper::partition {
+namespace {
+
+using graph::Graph;
+using ops::OpKind;
+
+class Greedy {
+ public:
+  Greedy(const Graph& graph, const ops::Halos& halos, const CostFunction& cost)
+      : graph_(graph), halos_(halos), cost_(cost) {
+    for (size_t i = 0; i < graph.order().size(); ++i) position_[graph.order()[i]] = i;
+  }
+
+  Status Take(const Chain& chain) {
+    if (owner_.count(chain[0].nodes[0])) return OkStatus();
+    const Group* best = chain.data();
+    for (size_t i = 1; i < chain.size(); ++i) {
+      bool free = true;
+      for (int id : chain[i].nodes) free = free && !owner_.count(id);
+      if (!free) break;
+      TEMPER_ASSIGN_OR_RETURN(const bool pays, Pays(*best, chain[i]));
+      if (!pays) break;
+      best = &chain[i];
+    }
+    for (int id : best->nodes) owner_[id] = static_cast<int>(groups_.size());
+    groups_.push_back(*best);
+    return OkStatus();
+  }
+
+  // Groups without heavy nodes join the group that alone reads them, element for element.
+  Status Absorb() {
+    std::vector<int> order(groups_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(),
+              [&](int a, int b) { return Position(groups_[a]) > Position(groups_[b]); });
+    for (int g : order) {
+      const int into = Reader(g);
+      if (into < 0) continue;
+      Group joined = groups_[g];
+      joined.nodes.insert(joined.nodes.end(), groups_[into].nodes.begin(),
+                          groups_[into].nodes.end());
+      std::sort(joined.nodes.begin(), joined.nodes.end(),
+                [&](int a, int b) { return position_.at(a) < position_.at(b); });
+      const auto kernel = BuildKernel(graph_, halos_, joined);
+      if (!kernel.ok() || InlinedSize(kernel->program, 4096) >= 4096) continue;
+      if (cost_) {
+        TEMPER_ASSIGN_OR_RETURN(const double a, Cost(groups_[g]));
+        TEMPER_ASSIGN_OR_RETURN(const double b, Cost(groups_[into]));
+        if (cost_(kernel->program) > a + b) continue;
+      }
+      for (int id : groups_[g].nodes) owner_[id] = into;
+      groups_[into] = std::move(joined);
+      groups_[g].nodes.clear();
+    }
+    return OkStatus();
+  }
+
+  std::vector<Group> Finish() {
+    std::erase_if(groups_, [](const Group& group) { return group.nodes.empty(); });
+    // All that a group reads is the last node of another, which comes before its own last.
+    std::sort(groups_.begin(), groups_.end(),
+              [&](const Group& a, const Group& b) { return Position(a) < Position(b); });
+    return std::move(groups_);
+  }
+
+ private:
+  size_t Position(const Group& group) const {
+    return group.nodes.empty() ? 0 : position_.at(group.nodes.back());
+  }
+  OpKind KindOf(int id) const { return ops::FindBuilder(graph_.node(id))->kind; }
+
+  Result<double> Cost(const Group& group) const {
+    TEMPER_ASSIGN_OR_RETURN(const Kernel kernel, BuildKernel(graph_, halos_, group));
+    return cost_(kernel.program);
+  }
+
+  Result<bool> Pays(const Group& before, const Group& after) const {
+    if (!cost_) return true;
+    TEMPER_ASSIGN_OR_RETURN(double apart, Cost(before));
+    for (int id : after.nodes) {
+      if (std::count(before.nodes.begin(), before.nodes.end(), id)) continue;
+      TEMPER_ASSIGN_OR_RETURN(const double alone, Cost(Group{{id}}));
+      apart += alone;
+    }
+    TEMPER_ASSIGN_OR_RETURN(const double together, Cost(after));
+    return together <= apart;
+  }
+
+  // The group that may take in group `g`, or -1.
+  int Reader(int g) const {
+    for (int id : groups_[g].nodes) {
+      const OpKind kind = KindOf(id);
+      if (kind != OpKind::kElementwise && kind != OpKind::kInjective) return -1;
+    }
+    const graph::Node& last = graph_.node(groups_[g].nodes.back());
+    if (last.outputs.size() != 1 || graph_.IsOutput(last.outputs[0])) return -1;
+    int reader = -1;
+    for (const graph::Use& use : graph_.value(last.outputs[0]).uses) {
+      const graph::Node& node = graph_.node(use.node);
+      const int group = owner_.at(use.node);
+      if (reader >= 0 && group != reader) return -1;
+      if (KindOf(use.node) != OpKind::kElementwise ||
+          graph_.shape(node.outputs[0]) != graph_.shape(last.outputs[0])) {
+        return -1;
+      }
+      reader = group;
+    }
+    return reader;
+  }
+
+  const Graph& graph_;
+  const ops::Halos& halos_;
+  const CostFunction& cost_;
+  std::map<int, size_t> position_;
+  std::map<int, int> owner_;  // node -> group
+  std::vector<Group> groups_;
+};
+
+}  // namespace
+
+Result<std::vector<Group>> ChooseEpilogues(const Graph& graph, const ops::Halos& halos,
+                                           const std::vector<Chain>& chains,
+                                           const CostFunction& cost) {
+  std::vector<std::pair<double, const Chain*>> order;
+  for (const Chain& chain : chains) {
+    const int first = chain[0].nodes[0];
+    double weight = -1;
+    if (ops::FindBuilder(graph.node(first))->kind == OpKind::kReduction) {
+      TEMPER_ASSIGN_OR_RETURN(const Kernel kernel, BuildKernel(graph, halos, chain[0]));
+      weight = te::FlopCount(kernel.program);
+    }
+    order.emplace_back(weight, &chain);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  Greedy greedy(graph, halos, cost);
+  for (const auto& [weight, chain] : order) TEMPER_RETURN_IF_ERROR(greedy.Take(*chain));
+  TEMPER_RETURN_IF_ERROR(greedy.Absorb());
+  return greedy.Finish();
+}
+
+Result<std::vector<Group>> ChooseSingles(const Graph&, const ops::Halos&,
+                                         const std::vector<Chain>& chains, const CostFunction&) {
+  std::vector<Group> groups;
+  for (const Chain& chain : chains) groups.push_back(chain[0]);
+  return groups;
+}
+
+}  // namespace temper::partition

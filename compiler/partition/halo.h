@@ -1,0 +1,14 @@
+// Which values are stored with a halo of zeros.
+#pragma once
+
+#include "compiler/graph/graph.h"
+#include "compiler/ops/halo.h"
+
+namespace temper::partition {
+
+// For every value between kernels, the widest padding that a channels-last consumer reads around
+// it (ops::WantedHalo). Inputs, outputs and constants of the graph have none: the caller's buffers
+// are dense. Whoever computes such a value writes the zeros too.
+ops::Halos AssignHalos(const graph::Graph& graph);
+
+}  // namespace temper::partition

@@ -1,0 +1,65 @@
+#include "compiler/partition/kernel.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/ops/emitter.h"
+#include "compiler/ops/op_table.h"
+
+namespace temper::partition {
+
+Result<Kernel> BuildKernel(const graph::Graph& graph, const ops::Halos& halos, const Group& group) {
+  TEMPER_CHECK(!group.nodes.empty());
+  ops::Emitter emitter(graph, halos);
+  Kernel kernel;
+  kernel.nodes = group.nodes;
+  for (int id : group.nodes) {
+    TEMPER_RETURN_IF_ERROR(emitter.Add(id));
+    for (const std::string& source : graph.node(id).sources) {
+      if (std::find(kernel.sources.begin(), kernel.sources.end(), source) == kernel.sources.end()) {
+        kernel.sources.push_back(source);
+      }
+    }
+  }
+  const graph::Node& last = graph.node(group.nodes.back());
+  std::string name;
+  for (int id : group.nodes) name += (name.empty() ? "" : "+") + graph.node(id).op;
+  for (int value : last.outputs) {
+    if (value == graph::kNone || (graph.value(value).uses.empty() && !graph.IsOutput(value))) {
+      continue;
+    }
+    emitter.AddOutput(value);
+    kernel.output_values.push_back(value);
+  }
+  kernel.input_values = emitter.input_values();
+  kernel.program = emitter.TakeProgram();
+  kernel.program.name = name;
+  TEMPER_RETURN_IF_ERROR(te::Verify(kernel.program).WithContext(last.Describe()));
+  kernel.view = kernel.input_values.size() == 1 && kernel.output_values.size() == 1 &&
+                halos.count(kernel.input_values[0]) == 0 &&
+                halos.count(kernel.output_values[0]) == 0 &&
+                std::all_of(group.nodes.begin(), group.nodes.end(), [&](int id) {
+                  const graph::Node& node = graph.node(id);
+                  return node.Is("Identity") || node.Is("Dropout") ||
+                         ops::FindBuilder(node)->build == ops::BuildReshape;
+                });
+  return kernel;
+}
+
+int64_t InlinedSize(const te::Program& program, int64_t limit) {
+  std::vector<int64_t> size(program.tensors.size(), 1);
+  int64_t largest = 0;
+  for (const te::Stage& stage : program.stages) {
+    int64_t total = 0;
+    tir::Visit(stage.body, [&](const tir::Expr& e) {
+      total += e->kind() == tir::ExprKind::kLoad ? size[e->buffer()] : 1;
+      return total < limit;
+    });
+    total = std::min(total, limit);
+    largest = std::max(largest, total);
+    if (stage.combiner == te::Combiner::kNone) size[stage.tensor] = total;
+  }
+  return largest;
+}
+
+}  // namespace temper::partition

@@ -1,0 +1,54 @@
+// From a graph to the kernels that compute it.
+//
+//   MaterializeOutputs(graph); ChannelsLast(graph); DropReducedDimensions(graph);
+//   auto partition = PartitionGraph(graph, {});
+//
+// Not thread-safe as to the graph; pure otherwise.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/partition/candidates.h"
+#include "compiler/partition/kernel.h"
+
+namespace temper::partition {
+
+// Seconds that a program takes, as known or predicted. Called with verified programs.
+using CostFunction = std::function<double(const te::Program&)>;
+
+// Takes groups from the chains such that each node is in exactly one; they come in an order in
+// which they can run. `cost` may be null.
+using Chooser = std::function<Result<std::vector<Group>>(
+    const graph::Graph&, const ops::Halos&, const std::vector<Chain>&, const CostFunction& cost)>;
+
+// The longest chain wins, heavy nodes first, the heaviest before all. With a cost, a chain is
+// followed only as far as the larger group costs no more than its parts. What is then left over
+// in front of a group, and read by nothing else, joins it.
+Result<std::vector<Group>> ChooseEpilogues(const graph::Graph& graph, const ops::Halos& halos,
+                                           const std::vector<Chain>& chains,
+                                           const CostFunction& cost);
+
+// Every node a kernel of its own: for comparison, and for finding which one is wrong.
+Result<std::vector<Group>> ChooseSingles(const graph::Graph& graph, const ops::Halos& halos,
+                                         const std::vector<Chain>& chains,
+                                         const CostFunction& cost);
+
+struct PartitionOptions {
+  Chooser chooser = ChooseEpilogues;
+  CostFunction cost;
+};
+
+struct Partition {
+  ops::Halos halos;             // of values between kernels
+  std::vector<Kernel> kernels;  // in an order in which they can run
+};
+
+// REQUIRES: static types, and outputs that nodes compute (MaterializeOutputs).
+Result<Partition> PartitionGraph(const graph::Graph& graph, const PartitionOptions& options);
+
+// One line a kernel, for people.
+std::string Print(const graph::Graph& graph, const Partition& partition);
+
+}  // namespace temper::partition
