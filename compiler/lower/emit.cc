@@ -70,7 +70,10 @@ class Emitter {
       } else {
         b.scope = Scope::kWorkspace;
         bool inlined = tensor.producer >= 0 && PlaceOf(tensor.producer).kind == PlaceKind::kInline;
-        if (inlined || packed_as[t] >= 0) b.shape.assign(b.shape.size(), 0);  // never stored
+        if (inlined || packed_as[t] >= 0) {  // in the table alone: nothing reads or stores it
+          b.scope = Scope::kStack;
+          b.shape.assign(b.shape.size(), 1);
+        }
       }
       out_.function.buffers.push_back(std::move(b));
     }

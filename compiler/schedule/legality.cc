@@ -168,6 +168,7 @@ class Check {
       return Fail(fmt::format("its order lists {} loops of {}", ss.order.size(), loops));
     }
     std::vector<int> next(ss.groups.size(), 0);
+    bool reducing = false;
     for (const LoopRef& l : ss.order) {
       if (l.group < 0 || l.group >= static_cast<int>(ss.groups.size()) ||
           l.level > static_cast<int>(ss.groups[l.group].factors.size())) {
@@ -177,6 +178,10 @@ class Check {
         return Fail("its order lists the loops of a group out of order");
       }
       ++next[l.group];
+      reducing |= Stage().IsReduction(ss.groups[l.group].axes[0]);
+      if (reducing && l.level == 0 && ss.groups[l.group].edge == Edge::kClip) {
+        return Fail("a clipped tile inside a reduction would be added up twice");
+      }
     }
     return OkStatus();
   }
