@@ -113,9 +113,10 @@ int Graph::NewNode(size_t position, std::string op, std::vector<int> inputs,
 }
 
 size_t Graph::PositionOf(int node_id) const {
-  const auto it = std::find(order_.begin(), order_.end(), node_id);
-  TEMPER_CHECK(it != order_.end());
-  return static_cast<size_t>(it - order_.begin());
+  // From the back: nodes are mostly sought soon after they were appended.
+  const auto it = std::find(order_.rbegin(), order_.rend(), node_id);
+  TEMPER_CHECK(it != order_.rend());
+  return static_cast<size_t>(order_.rend() - it) - 1;
 }
 
 int Graph::AddNode(std::string op, std::vector<int> inputs, std::vector<std::string> output_names,

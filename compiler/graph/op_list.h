@@ -6,6 +6,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+
 namespace temper::graph {
 
 struct OpInfo {
@@ -20,5 +23,8 @@ struct OpInfo {
 std::span<const OpInfo> OpList();
 // Null if unknown.
 const OpInfo* FindOp(std::string_view domain, std::string_view name);
+// An error that names the node if it lacks a required operand or has too many operands or
+// results. REQUIRES: FindOp knows the operator.
+Status CheckArity(const Node& node);
 
 }  // namespace temper::graph

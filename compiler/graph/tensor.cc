@@ -26,7 +26,7 @@ std::optional<int64_t> CheckedProduct(int64_t factor, std::span<const int64_t> s
 }
 
 template <typename T>
-void StoreInt(double value, std::byte* at) {
+void StoreSaturated(double value, std::byte* at) {
   const double low = static_cast<double>(std::numeric_limits<T>::min());
   const double high = static_cast<double>(std::numeric_limits<T>::max());
   T result = 0;
@@ -40,34 +40,6 @@ void StoreInt(double value, std::byte* at) {
     result = static_cast<T>(std::nearbyint(value));
   }
   std::memcpy(at, &result, sizeof(T));
-}
-
-void StoreDouble(DType dtype, double value, std::byte* at) {
-  switch (dtype) {
-    case DType::kInt8:
-      return StoreInt<int8_t>(value, at);
-    case DType::kInt16:
-      return StoreInt<int16_t>(value, at);
-    case DType::kInt32:
-      return StoreInt<int32_t>(value, at);
-    case DType::kInt64:
-      return StoreInt<int64_t>(value, at);
-    case DType::kUInt8:
-      return StoreInt<uint8_t>(value, at);
-    case DType::kUInt16:
-      return StoreInt<uint16_t>(value, at);
-    case DType::kUInt32:
-      return StoreInt<uint32_t>(value, at);
-    case DType::kUInt64:
-      return StoreInt<uint64_t>(value, at);
-    case DType::kBool: {
-      const uint8_t bit = value != 0;
-      std::memcpy(at, &bit, 1);
-      return;
-    }
-    default:
-      StoreFloat(dtype, value, at);
-  }
 }
 
 template <typename Out>
@@ -107,6 +79,48 @@ std::optional<int64_t> ElementCount(std::span<const int64_t> shape) {
 std::optional<int64_t> ByteCount(DType dtype, std::span<const int64_t> shape) {
   return CheckedProduct(ByteSize(dtype), shape);
 }
+
+void StoreDouble(DType dtype, double value, std::byte* at) {
+  switch (dtype) {
+    case DType::kInt8:
+      return StoreSaturated<int8_t>(value, at);
+    case DType::kInt16:
+      return StoreSaturated<int16_t>(value, at);
+    case DType::kInt32:
+      return StoreSaturated<int32_t>(value, at);
+    case DType::kInt64:
+      return StoreSaturated<int64_t>(value, at);
+    case DType::kUInt8:
+      return StoreSaturated<uint8_t>(value, at);
+    case DType::kUInt16:
+      return StoreSaturated<uint16_t>(value, at);
+    case DType::kUInt32:
+      return StoreSaturated<uint32_t>(value, at);
+    case DType::kUInt64:
+      return StoreSaturated<uint64_t>(value, at);
+    case DType::kBool: {
+      const uint8_t bit = value != 0;
+      std::memcpy(at, &bit, 1);
+      return;
+    }
+    default:
+      StoreFloat(dtype, value, at);
+  }
+}
+
+void StoreInt(DType dtype, int64_t value, std::byte* at) {
+  if (IsFloat(dtype)) return StoreFloat(dtype, static_cast<double>(value), at);
+  if (dtype == DType::kBool) value = value != 0;
+  // Little-endian: the low bytes of the two's complement.
+  std::memcpy(at, &value, static_cast<size_t>(ByteSize(dtype)));
+}
+
+int64_t Tensor::IntAt(int64_t i) const {
+  TEMPER_CHECK(!IsFloat(dtype));
+  return LoadAs<int64_t>(*this, i);
+}
+
+double Tensor::DoubleAt(int64_t i) const { return LoadAs<double>(*this, i); }
 
 std::vector<int64_t> Tensor::AsInts() const {
   TEMPER_CHECK(!IsFloat(dtype));

@@ -46,8 +46,10 @@ struct Tensor {
     return value;
   }
 
-  // All elements, converted from any integer type or bool (AsInts), or from any integer or
-  // floating type (AsDoubles).
+  // Element `i`, converted from any integer type or bool (IntAt; uint64 wraps), or from any type.
+  int64_t IntAt(int64_t i) const;
+  double DoubleAt(int64_t i) const;
+  // All elements, converted the same ways.
   std::vector<int64_t> AsInts() const;
   std::vector<double> AsDoubles() const;
 };
@@ -62,6 +64,11 @@ Tensor MakeTensor(DType dtype, Shape shape, std::byte** data = nullptr);
 Tensor MakeInts(Shape shape, std::span<const int64_t> values);  // int64
 Tensor MakeFloats(Shape shape, std::span<const float> values);  // float32
 inline Tensor MakeScalar(float value) { return MakeFloats({}, {&value, 1}); }
+
+// Writes an element of any type: to integers rounded to nearest and saturated (StoreDouble) or
+// wrapped (StoreInt); to bool as whether it differs from zero.
+void StoreDouble(DType dtype, double value, std::byte* at);
+void StoreInt(DType dtype, int64_t value, std::byte* at);
 
 // `values` rounded or saturated to `dtype`, as a tensor of that type.
 Tensor MakeFromDoubles(DType dtype, Shape shape, std::span<const double> values);

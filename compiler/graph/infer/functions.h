@@ -1,0 +1,68 @@
+// The inference functions that op_list.inc names, by family; infer.cc calls them.
+#pragma once
+
+#include "base/status.h"
+#include "compiler/graph/infer/context.h"
+
+namespace temper::graph {
+
+// elementwise.cc
+Status InferSame(InferContext& c);       // one operand, same type
+Status InferBroadcast(InferContext& c);  // operands of one dtype, broadcast
+Status InferCompare(InferContext& c);    // the same, bool result
+Status InferLogic(InferContext& c);      // bool operands, broadcast
+Status InferNot(InferContext& c);
+Status InferPow(InferContext& c);  // the exponent's dtype may differ
+Status InferClip(InferContext& c);
+Status InferPRelu(InferContext& c);
+Status InferCast(InferContext& c);
+Status InferWhere(InferContext& c);
+Status InferDropout(InferContext& c);
+
+// conv_pool.cc
+Status InferConv(InferContext& c);
+Status InferConvTranspose(InferContext& c);
+Status InferPool(InferContext& c);
+Status InferGlobalPool(InferContext& c);
+
+// matmul.cc
+Status InferMatMul(InferContext& c);
+Status InferGemm(InferContext& c);
+
+// normalization.cc
+Status InferBatchNormalization(InferContext& c);
+Status InferLayerNormalization(InferContext& c);
+Status InferSoftmax(InferContext& c);  // one operand and an axis
+Status InferLRN(InferContext& c);
+
+// reduce.cc
+Status InferReduce(InferContext& c);
+Status InferArg(InferContext& c);
+
+// reshape.cc
+Status InferReshape(InferContext& c);
+Status InferFlatten(InferContext& c);
+Status InferSqueeze(InferContext& c);
+Status InferUnsqueeze(InferContext& c);
+Status InferTranspose(InferContext& c);
+Status InferDepthToSpace(InferContext& c);
+Status InferSpaceToDepth(InferContext& c);
+
+// movement.cc
+Status InferConcat(InferContext& c);
+Status InferSplit(InferContext& c);
+Status InferSlice(InferContext& c);
+Status InferPad(InferContext& c);
+Status InferExpand(InferContext& c);
+Status InferTile(InferContext& c);
+Status InferGather(InferContext& c);
+Status InferGatherElements(InferContext& c);
+
+// shape_values.cc
+Status InferShape(InferContext& c);
+Status InferSize(InferContext& c);
+Status InferConstant(InferContext& c);
+Status InferConstantOfShape(InferContext& c);
+Status InferRange(InferContext& c);
+
+}  // namespace temper::graph

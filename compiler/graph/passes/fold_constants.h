@@ -1,0 +1,19 @@
+// Pass fold_constants: nodes whose operands are constant become constants.
+//
+//   c = Mul(2, 3); y = Add(x, c)
+//   y = Add(x, 6)
+//
+// Results larger than their operands are kept only up to a bound (kMaxGrowthBytes in all), so that
+// a few bytes of model cannot fill the memory.
+#pragma once
+
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace temper::graph {
+
+inline constexpr int64_t kMaxGrowthBytes = int64_t{1} << 30;
+
+Status RunFoldConstants(Graph& graph);
+
+}  // namespace temper::graph

@@ -1,0 +1,42 @@
+// ONNX model -> graph IR. The only place that sees ONNX.
+//
+// The graph's operators are in canonical form (graph/graph.h) whatever opset from 1 to
+// kNewestOpset the model uses, its nodes in topological order, the types of values inferred as far
+// as they follow from the inputs. Constants share the mapped file's memory. Every byte of the file
+// counts as hostile: sizes are checked before they are used, depth and counts are bounded. Errors
+// start with the file's name.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace temper::importer {
+
+inline constexpr int kNewestOpset = 23;
+
+struct ImportOptions {
+  // Shapes for inputs by name, as --shape gives them. An initializer that is also an input is a
+  // constant unless it is named here.
+  std::map<std::string, graph::Shape> shapes;
+  // Lets dimensions stay open, for looking at a model; the passes need static shapes.
+  bool allow_open_dims = false;
+};
+
+Result<graph::Graph> ImportFile(const std::string& path, const ImportOptions& options = {});
+
+// The same from memory, which `holder` keeps alive; `shown` names it in errors. External data is
+// refused.
+Result<graph::Graph> ImportBytes(std::span<const std::byte> bytes,
+                                 std::shared_ptr<const void> holder, const std::string& shown,
+                                 const ImportOptions& options = {});
+
+// Parses "x=1x3x48x192" into options.shapes ("x=" alone: a scalar). The name may contain '='.
+Status ParseShapeFlag(const std::string& flag, ImportOptions* options);
+
+}  // namespace temper::importer

@@ -1,0 +1,286 @@
+#include "compiler/import/upgrade.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <string_view>
+
+#include "compiler/graph/infer/infer.h"
+#include "compiler/graph/op_list.h"
+
+namespace temper::importer {
+namespace {
+
+using graph::Attribute;
+using graph::Attributes;
+using graph::kNone;
+using graph::Tensor;
+
+// One node on its way: helpers over its parts.
+class Upgrader {
+ public:
+  Upgrader(graph::Graph& graph, int opset, SourceNode& node)
+      : graph(graph), opset(opset), node(node) {}
+
+  graph::Graph& graph;
+  const int opset;
+  SourceNode& node;
+
+  Status Error(const std::string& what) const {
+    return InvalidArgument(fmt::format("{} '{}': {}", node.op, node.name, what));
+  }
+
+  // Takes the attribute away. Null where absent or of another type.
+  template <typename T>
+  std::optional<T> Take(const std::string& name) {
+    const auto it = node.attributes.find(name);
+    if (it == node.attributes.end()) return std::nullopt;
+    std::optional<T> value;
+    if (const T* held = std::get_if<T>(&it->second)) value = *held;
+    node.attributes.erase(it);
+    return value;
+  }
+
+  int Constant(const std::string& what, Tensor tensor) {
+    return graph.AddConstant(node.name + "/" + what, std::move(tensor));
+  }
+  int Ints(const std::string& what, const std::vector<int64_t>& values) {
+    return Constant(what, graph::MakeInts({static_cast<int64_t>(values.size())}, values));
+  }
+  void SetInput(size_t index, int value) {
+    if (node.inputs.size() <= index) node.inputs.resize(index + 1, kNone);
+    node.inputs[index] = value;
+  }
+
+  // An attribute of ints that became input `index`.
+  void IntsToInput(const std::string& name, size_t index) {
+    if (auto values = Take<std::vector<int64_t>>(name)) SetInput(index, Ints(name, *values));
+  }
+  // An attribute of one float that became a scalar input of the data's type.
+  Status FloatToInput(const std::string& name, size_t index) {
+    const auto value = Take<float>(name);
+    if (!value) return OkStatus();
+    const auto dtype = graph.type(node.inputs[0]).dtype;
+    if (!dtype) return Error("the type of its input is not known");
+    const double wide = *value;
+    SetInput(index, Constant(name, graph::MakeFromDoubles(*dtype, {}, {&wide, 1})));
+    return OkStatus();
+  }
+
+  Result<int> Emit(std::string op, std::vector<int> inputs, std::vector<std::string> outputs,
+                   Attributes attributes = {}) {
+    const int id = graph.AddNode(std::move(op), std::move(inputs), std::move(outputs),
+                                 std::move(attributes), {node.name});
+    TEMPER_RETURN_IF_ERROR(graph::CheckArity(graph.node(id)));
+    results_ = graph.node(id).outputs;
+    TEMPER_RETURN_IF_ERROR(graph::InferAndFoldSmall(graph, id));
+    return results_.empty() ? kNone : results_[0];
+  }
+  // The node itself, as it now is.
+  Result<std::vector<int>> EmitNode() {
+    TEMPER_RETURN_IF_ERROR(Emit(node.op, node.inputs, node.outputs, node.attributes).status());
+    return results_;
+  }
+
+  // Outputs from `first` on that the model does not read are dropped; one that it reads is an
+  // error.
+  Status DropOutputs(size_t first) {
+    for (size_t i = first; i < node.outputs.size(); ++i) {
+      if (node.used[i]) return Error(fmt::format("its output {} is not supported", i));
+    }
+    if (node.outputs.size() > first) node.outputs.resize(first);
+    return OkStatus();
+  }
+
+ private:
+  std::vector<int> results_;
+};
+
+// Before opset 7, Add and its like broadcast b only where asked, from dimension `axis` of a on.
+Status UpgradeBroadcast(Upgrader& u) {
+  if (u.opset >= 7) return OkStatus();
+  const bool broadcast = u.Take<int64_t>("broadcast").value_or(0) != 0;
+  const auto axis = u.Take<int64_t>("axis");
+  if (!broadcast || !axis || u.node.inputs.size() != 2) return OkStatus();
+  for (int input : u.node.inputs) {
+    if (input == kNone) return u.Error("an input is missing");
+    if (!u.graph.type(input).has_rank) return u.Error("the rank of an input is not known");
+  }
+  const int64_t rank_a = static_cast<int64_t>(u.graph.type(u.node.inputs[0]).dims.size());
+  const int64_t rank_b = static_cast<int64_t>(u.graph.type(u.node.inputs[1]).dims.size());
+  const int64_t first = *axis < 0 ? *axis + rank_a : *axis;
+  if (first < 0 || first + rank_b > rank_a) return u.Error(fmt::format("axis {} is wrong", *axis));
+  std::vector<int64_t> added(static_cast<size_t>(rank_a - rank_b - first));
+  if (added.empty()) return OkStatus();
+  std::iota(added.begin(), added.end(), rank_b);
+  TEMPER_ASSIGN_OR_RETURN(
+      u.node.inputs[1],
+      u.Emit("Unsqueeze", {u.node.inputs[1], u.Ints("axes", added)}, {u.node.name + "/b"}));
+  return OkStatus();
+}
+
+Status UpgradeBatchNormalization(Upgrader& u) {
+  if (u.Take<int64_t>("training_mode").value_or(0) != 0)
+    return u.Error("training is not supported");
+  if (u.Take<int64_t>("spatial").value_or(1) == 0) return u.Error("spatial=0 is not supported");
+  u.Take<int64_t>("is_test");
+  u.Take<float>("momentum");
+  return u.DropOutputs(1);
+}
+
+Status UpgradeCast(Upgrader& u) {
+  // The importer has turned numbers into names; opset 1 had names of its own, in capitals.
+  auto to = u.Take<std::string>("to").value_or("");
+  std::transform(to.begin(), to.end(), to.begin(), [](unsigned char c) { return std::tolower(c); });
+  u.node.attributes["to"] = to == "float" ? "float32" : to == "double" ? "float64" : to;
+  u.Take<int64_t>("saturate");
+  return OkStatus();
+}
+
+Status UpgradeClip(Upgrader& u) {
+  if (u.opset >= 11) return OkStatus();
+  TEMPER_RETURN_IF_ERROR(u.FloatToInput("min", 1));
+  return u.FloatToInput("max", 2);
+}
+
+Status UpgradeDropout(Upgrader& u) {
+  u.Take<float>("ratio");
+  u.Take<int64_t>("seed");
+  u.Take<int64_t>("is_test");
+  if (u.node.inputs.size() > 2 && u.node.inputs[2] != kNone) {
+    const Tensor* training = u.graph.value(u.node.inputs[2]).constant.get();
+    if (training == nullptr || training->size() != 1 || training->DoubleAt(0) != 0) {
+      return u.Error("training is not supported: training_mode must be constant and false");
+    }
+  }
+  if (u.node.inputs.size() > 1) u.node.inputs.resize(1);
+  return OkStatus();
+}
+
+Status UpgradePad(Upgrader& u) {
+  if (u.opset >= 11) return OkStatus();
+  if (auto paddings = u.Take<std::vector<int64_t>>("paddings")) {
+    u.node.attributes["pads"] = std::move(*paddings);
+  }
+  u.IntsToInput("pads", 1);
+  return u.FloatToInput("value", 2);
+}
+
+Status UpgradePRelu(Upgrader& u) {
+  // Before opset 7 a slope of one dimension belonged to the channels.
+  if (u.opset >= 7 || u.node.inputs.size() != 2 || u.node.inputs[1] == kNone ||
+      u.node.inputs[0] == kNone) {
+    return OkStatus();
+  }
+  const graph::ValueType& x = u.graph.type(u.node.inputs[0]);
+  const graph::ValueType& slope = u.graph.type(u.node.inputs[1]);
+  if (!x.has_rank || !slope.has_rank) return u.Error("the rank of an input is not known");
+  if (slope.dims.size() != 1 || x.dims.size() < 3) return OkStatus();
+  std::vector<int64_t> added(x.dims.size() - 2);
+  std::iota(added.begin(), added.end(), 1);
+  TEMPER_ASSIGN_OR_RETURN(
+      u.node.inputs[1],
+      u.Emit("Unsqueeze", {u.node.inputs[1], u.Ints("axes", added)}, {u.node.name + "/slope"}));
+  return OkStatus();
+}
+
+Status UpgradeSlice(Upgrader& u) {
+  if (u.opset >= 10) return OkStatus();
+  u.IntsToInput("starts", 1);
+  u.IntsToInput("ends", 2);
+  u.IntsToInput("axes", 3);
+  return OkStatus();
+}
+
+Status UpgradeSplit(Upgrader& u) {
+  if (u.opset < 13) u.IntsToInput("split", 1);
+  if (u.opset >= 18) {
+    const auto parts = u.Take<int64_t>("num_outputs");
+    if (parts && *parts != static_cast<int64_t>(u.node.outputs.size())) {
+      return u.Error(
+          fmt::format("num_outputs is {} but it has {} outputs", *parts, u.node.outputs.size()));
+    }
+  }
+  return OkStatus();
+}
+
+Status UpgradeReduce(Upgrader& u) {
+  if (u.opset < (u.node.op == "ReduceSum" ? 13 : 18)) u.IntsToInput("axes", 1);
+  return OkStatus();
+}
+
+Status UpgradeTile(Upgrader& u) {
+  if (u.opset < 6) return u.Error("Tile before opset 6 is not supported; convert the model");
+  return OkStatus();
+}
+
+// One step: what changed for an operator. Those that are not listed mean today what they always
+// did, but for attributes that only restricted them.
+struct Step {
+  std::string_view op;
+  Status (*upgrade)(Upgrader&);
+};
+
+Status SimpleUpgrade(Upgrader& u) {
+  static constexpr Step kSteps[] = {
+      {"Add", UpgradeBroadcast},
+      {"And", UpgradeBroadcast},
+      {"BatchNormalization", UpgradeBatchNormalization},
+      {"Cast", UpgradeCast},
+      {"Clip", UpgradeClip},
+      {"Div", UpgradeBroadcast},
+      {"Dropout", UpgradeDropout},
+      {"Equal", UpgradeBroadcast},
+      {"Greater", UpgradeBroadcast},
+      {"Less", UpgradeBroadcast},
+      {"MaxPool", [](Upgrader& m) { return m.DropOutputs(1); }},
+      {"Mul", UpgradeBroadcast},
+      {"Or", UpgradeBroadcast},
+      {"PRelu", UpgradePRelu},
+      {"Pad", UpgradePad},
+      {"Pow", UpgradeBroadcast},
+      {"Reshape", [](Upgrader& m) { return m.IntsToInput("shape", 1), OkStatus(); }},
+      {"Slice", UpgradeSlice},
+      {"Split", UpgradeSplit},
+      {"Squeeze", [](Upgrader& m) { return m.IntsToInput("axes", 1), OkStatus(); }},
+      {"Sub", UpgradeBroadcast},
+      {"Tile", UpgradeTile},
+      {"Unsqueeze", [](Upgrader& m) { return m.IntsToInput("axes", 1), OkStatus(); }},
+      {"Xor", UpgradeBroadcast},
+  };
+  u.Take<std::vector<int64_t>>("consumed_inputs");  // a memory hint of opset 1
+  if (u.node.op.starts_with("Reduce")) return UpgradeReduce(u);
+  for (const Step& step : kSteps) {
+    if (step.op == u.node.op) return step.upgrade(u);
+  }
+  return OkStatus();
+}
+
+// Softmax and LogSoftmax before opset 13: over all dimensions from the axis on.
+Result<std::vector<int>> UpgradeSoftmax(Upgrader& u) {
+  if (u.node.inputs.size() != 1 || u.node.inputs[0] == kNone || u.node.outputs.size() != 1) {
+    return u.Error("it needs one input and one output");
+  }
+  const int x = u.node.inputs[0];
+  const int64_t axis = u.Take<int64_t>("axis").value_or(1);
+  TEMPER_ASSIGN_OR_RETURN(const int shape, u.Emit("Shape", {x}, {u.node.name + "/shape"}));
+  TEMPER_ASSIGN_OR_RETURN(
+      const int flat, u.Emit("Flatten", {x}, {u.node.name + "/flat"}, {{"axis", Attribute(axis)}}));
+  TEMPER_ASSIGN_OR_RETURN(const int soft, u.Emit(u.node.op, {flat}, {u.node.name + "/softmax"},
+                                                 {{"axis", Attribute(int64_t{1})}}));
+  TEMPER_ASSIGN_OR_RETURN(const int y, u.Emit("Reshape", {soft, shape}, {u.node.outputs[0]}));
+  return std::vector<int>{y};
+}
+
+}  // namespace
+
+Result<std::vector<int>> Upgrade(graph::Graph& graph, int opset, SourceNode node) {
+  Upgrader u(graph, opset, node);
+  if (opset < 13 && (node.op == "Softmax" || node.op == "LogSoftmax")) return UpgradeSoftmax(u);
+  TEMPER_RETURN_IF_ERROR(SimpleUpgrade(u));
+  return u.EmitNode();
+}
+
+}  // namespace temper::importer
