@@ -64,6 +64,7 @@ std::vector<Record> MemoryStore::Fastest(std::vector<size_t> indices, size_t cou
   std::sort(indices.begin(), indices.end(), faster);
   if (indices.size() > count) indices.resize(count);
   std::vector<Record> result;
+  result.reserve(indices.size());
   for (size_t i : indices) result.push_back(records_[i]);
   return result;
 }
