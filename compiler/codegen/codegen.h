@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/codegen/module_plan.h"
 #include "compiler/lower/lower.h"
 #include "compiler/target/target.h"
 #include "compiler/te/program.h"
@@ -37,13 +38,19 @@ class Compiler {
   // Kernels alone, with hidden symbols.
   virtual Result<ObjectCode> CompileKernels(const std::vector<KernelSource>& kernels) = 0;
 
+  // A compiled model's `temper_module` and the functions that call its kernels. The kernels come
+  // from CompileKernels, the weights from WriteWeightsObject; LinkShared joins them.
+  virtual Result<ObjectCode> CompileModule(const ModulePlan& plan) = 0;
+
   // The assembly of one kernel, for people.
   virtual Result<std::string> Assembly(const KernelSource& kernel) = 0;
 };
 
 Result<std::unique_ptr<Compiler>> MakeLlvmCompiler(const Target& target);
 
-// Links objects (paths of real files) into a shared object at `output`. In process, with lld.
+// Links objects (paths of real files) into a shared object at `output`. In process, with lld: not
+// thread-safe, and not while a Compiler works. An object that calls the C library's mathematics
+// makes the result need libm.so.6.
 Status LinkShared(const std::vector<std::string>& objects, const std::string& output);
 
 }  // namespace temper::codegen

@@ -1,0 +1,73 @@
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/llvm/infos.h"
+#include "compiler/codegen/llvm/kernel_emitter.h"
+#include "compiler/codegen/llvm/machine.h"
+
+namespace temper::codegen {
+namespace {
+
+class LlvmCompiler final : public Compiler {
+ public:
+  LlvmCompiler(const Target& target, std::unique_ptr<Machine> machine)
+      : target_(target), traits_(target), machine_(std::move(machine)) {}
+
+  Result<ObjectCode> CompileCandidate(const KernelSource& kernel) override {
+    Unit unit(*machine_);
+    TEMPER_RETURN_IF_ERROR(EmitKernel(unit, kernel));
+    TEMPER_RETURN_IF_ERROR(EmitCandidateInfo(unit.builder, *unit.module, kernel));
+    return Finish(unit);
+  }
+
+  Result<ObjectCode> CompileKernels(const std::vector<KernelSource>& kernels) override {
+    Unit unit(*machine_);
+    for (const KernelSource& k : kernels) TEMPER_RETURN_IF_ERROR(EmitKernel(unit, k));
+    return Finish(unit);
+  }
+
+  Result<ObjectCode> CompileModule(const ModulePlan& plan) override {
+    Unit unit(*machine_);
+    TEMPER_RETURN_IF_ERROR(EmitModuleInfo(unit.builder, *unit.module, plan, target_));
+    return Finish(unit);
+  }
+
+  Result<std::string> Assembly(const KernelSource& kernel) override {
+    Unit unit(*machine_);
+    TEMPER_RETURN_IF_ERROR(EmitKernel(unit, kernel));
+    TEMPER_ASSIGN_OR_RETURN(MachineCode code, machine_->Translate(*unit.module, true));
+    return std::move(code.bytes);
+  }
+
+ private:
+  struct Unit {
+    explicit Unit(Machine& machine) : module(machine.NewModule(context)), builder(context) {}
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module;
+    llvm::IRBuilder<> builder;
+  };
+
+  Status EmitKernel(Unit& unit, const KernelSource& kernel) {
+    KernelEmitter emitter(unit.builder, *unit.module, traits_, *kernel.finished);
+    return emitter.Emit(kernel.symbol);
+  }
+
+  Result<ObjectCode> Finish(Unit& unit) {
+    TEMPER_ASSIGN_OR_RETURN(MachineCode code, machine_->Translate(*unit.module, false));
+    return ObjectCode{{code.bytes.begin(), code.bytes.end()}, code.inner_spills};
+  }
+
+  Target target_;
+  Traits traits_;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Compiler>> MakeLlvmCompiler(const Target& target) {
+  TEMPER_ASSIGN_OR_RETURN(auto machine, Machine::Make(target));
+  return std::unique_ptr<Compiler>(std::make_unique<LlvmCompiler>(target, std::move(machine)));
+}
+
+}  // namespace temper::codegen

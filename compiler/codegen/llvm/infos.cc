@@ -1,0 +1,240 @@
+#include "compiler/codegen/llvm/infos.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+
+#include "compiler/codegen/elf_weights.h"
+#include "deploy/runtime/abi.h"
+
+namespace temper::codegen {
+namespace {
+
+using llvm::Constant;
+using llvm::Value;
+
+// Constants in the layout that a C compiler gives the structs of abi.h.
+class Data {
+ public:
+  Data(llvm::IRBuilderBase& b, llvm::Module& module) : b_(b), module_(module) {}
+
+  Constant* I32(int64_t v) { return b_.getInt32(static_cast<uint32_t>(v)); }
+  Constant* I64(int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); }
+  Constant* F64(double v) { return llvm::ConstantFP::get(b_.getDoubleTy(), v); }
+  Constant* Null() { return llvm::ConstantPointerNull::get(b_.getPtrTy()); }
+  Constant* Text(const std::string& s) {
+    auto [it, fresh] = texts_.try_emplace(s, nullptr);
+    if (fresh) {
+      it->second = Private(llvm::ConstantDataArray::getString(b_.getContext(), s), "text", 1);
+    }
+    return it->second;
+  }
+  Constant* Struct(std::initializer_list<Constant*> fields) {
+    return llvm::ConstantStruct::getAnon(llvm::ArrayRef(fields.begin(), fields.size()));
+  }
+  template <typename T>
+  Constant* Dims(const std::vector<T>& v) {
+    std::vector<T> all(v);
+    all.resize(TEMPER_MAX_DIMS);
+    return llvm::ConstantDataArray::get(b_.getContext(), all);
+  }
+  Constant* Private(Constant* value, const char* name, int align) {
+    auto* g = new llvm::GlobalVariable(module_, value->getType(), true,
+                                       llvm::GlobalValue::PrivateLinkage, value, name);
+    g->setAlignment(llvm::Align(align));
+    return g;
+  }
+  // An array of them, or null for none.
+  Constant* Array(const std::vector<Constant*>& items, const char* name) {
+    if (items.empty()) return Null();
+    auto* type = llvm::ArrayType::get(items[0]->getType(), items.size());
+    return Private(llvm::ConstantArray::get(type, items), name, 16);
+  }
+  void Export(Constant* value, const char* name) {
+    auto* g = new llvm::GlobalVariable(module_, value->getType(), true,
+                                       llvm::GlobalValue::ExternalLinkage, value, name);
+    g->setAlignment(llvm::Align(16));
+  }
+
+ private:
+  llvm::IRBuilderBase& b_;
+  llvm::Module& module_;
+  std::map<std::string, Constant*> texts_;
+};
+
+Status CheckRank(size_t rank, const std::string& what) {
+  if (rank <= TEMPER_MAX_DIMS) return OkStatus();
+  return Unimplemented(what + " has " + std::to_string(rank) + " dimensions; compiled code holds " +
+                       std::to_string(TEMPER_MAX_DIMS));
+}
+
+Result<Constant*> PackInfo(Data& data, const te::Tensor& source, const lower::Argument& argument) {
+  if (argument.pack.empty()) return data.Null();
+  TEMPER_RETURN_IF_ERROR(CheckRank(argument.pack.size(), "the packed form of " + source.name));
+  std::vector<int64_t> shape, step;
+  std::vector<int32_t> axis;
+  for (const schedule::PackDim& d : argument.pack) {
+    shape.push_back(d.extent);
+    axis.push_back(d.axis);
+    step.push_back(d.step);
+  }
+  return data.Private(data.Struct({data.I32(ByteSize(source.dtype)), data.I32(source.shape.size()),
+                                   data.Dims(source.shape), data.I32(argument.pack.size()),
+                                   data.Dims(shape), data.Dims(axis), data.Dims(step)}),
+                      "pack", 16);
+}
+
+Constant* ValueInfo(Data& data, const ModuleValue& v) {
+  return data.Struct({data.Text(v.name), data.I32(static_cast<int>(v.dtype)),
+                      data.I32(v.shape.size()), data.Dims(v.shape), data.Dims(v.shape)});
+}
+
+uint64_t RequiredFeatures(const Target& target) {
+  uint64_t bits = 0;
+#define TEMPER_FEATURE_BIT(bit, name, text) \
+  if (target.Has(text)) bits |= uint64_t{1} << (bit);
+  TEMPER_X86_FEATURES(TEMPER_FEATURE_BIT)
+#undef TEMPER_FEATURE_BIT
+  return bits;
+}
+
+llvm::GlobalValue* Hidden(llvm::GlobalValue* v) {
+  v->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  v->setDSOLocal(true);
+  return v;
+}
+
+}  // namespace
+
+Status EmitCandidateInfo(llvm::IRBuilderBase& b, llvm::Module& module, const KernelSource& kernel) {
+  Data data(b, module);
+  std::vector<Constant*> args;
+  const te::Program& program = *kernel.program;
+  for (const lower::Argument& a : kernel.lowered->arguments) {
+    const te::Tensor& source = program.tensors.at(a.source);
+    TEMPER_RETURN_IF_ERROR(CheckRank(source.shape.size(), "tensor " + source.name));
+    TEMPER_ASSIGN_OR_RETURN(Constant * pack, PackInfo(data, source, a));
+    int role = a.output ? TEMPER_ARG_OUTPUT : a.constant ? TEMPER_ARG_CONSTANT : TEMPER_ARG_INPUT;
+    args.push_back(data.Struct(
+        {data.Text(source.name), data.I32(role), data.I32(static_cast<int>(source.dtype)),
+         data.I32(source.shape.size()), data.Dims(source.shape), data.Dims(source.halo_before),
+         data.Dims(source.halo_after), pack}));
+  }
+  data.Export(
+      data.Struct({data.I32(TEMPER_ABI_VERSION), data.I32(args.size()), data.Array(args, "args"),
+                   data.I64(kernel.finished->workspace_bytes), module.getFunction(kernel.symbol)}),
+      TEMPER_CANDIDATE_SYMBOL);
+  return OkStatus();
+}
+
+Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const ModulePlan& plan,
+                      const Target& target) {
+  llvm::LLVMContext& c = b.getContext();
+  Data data(b, module);
+  llvm::Type* ptr = b.getPtrTy();
+  llvm::Type* i32 = b.getInt32Ty();
+  auto* kernel_type = llvm::FunctionType::get(i32, {ptr, ptr, ptr}, false);
+  llvm::GlobalValue* weights = nullptr;
+  if (plan.weight_bytes > 0) {
+    weights = Hidden(new llvm::GlobalVariable(
+        module, b.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage, nullptr, kWeightsSymbol));
+  }
+
+  // int step(context, inputs, outputs, arena), one for each step.
+  auto* step_type = llvm::FunctionType::get(i32, {ptr, ptr, ptr, ptr}, false);
+  std::vector<llvm::Function*> steps;
+  std::vector<Constant*> step_infos;
+  for (const ModuleStep& step : plan.steps) {
+    auto* f = llvm::Function::Create(step_type, llvm::GlobalValue::InternalLinkage,
+                                     "step" + std::to_string(steps.size()), module);
+    f->setDoesNotThrow();
+    b.SetInsertPoint(llvm::BasicBlock::Create(c, "entry", f));
+    auto* args = b.CreateAlloca(llvm::ArrayType::get(ptr, std::max<size_t>(step.args.size(), 1)));
+    for (size_t i = 0; i < step.args.size(); ++i) {
+      const ModuleArg& a = step.args[i];
+      Value* value = nullptr;
+      switch (a.place) {
+        case Place::kArena:
+          value = b.CreatePtrAdd(f->getArg(3), b.getInt64(a.offset));
+          break;
+        case Place::kWeights:
+          if (!weights) return Internal("a kernel reads weights of a model that has none");
+          value = b.CreatePtrAdd(weights, b.getInt64(a.offset));
+          break;
+        case Place::kInput:
+        case Place::kOutput: {
+          Value* table = f->getArg(a.place == Place::kInput ? 1 : 2);
+          value = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, b.getInt64(8 * a.offset)),
+                                      llvm::Align(8));
+          break;
+        }
+      }
+      b.CreateAlignedStore(value, b.CreatePtrAdd(args, b.getInt64(8 * i)), llvm::Align(8));
+    }
+    auto* kernel = llvm::cast<llvm::Function>(Hidden(llvm::cast<llvm::Function>(
+        module.getOrInsertFunction(step.symbol, kernel_type).getCallee())));
+    Value* workspace = b.CreatePtrAdd(f->getArg(3), b.getInt64(step.workspace_offset));
+    b.CreateRet(b.CreateCall(kernel, {f->getArg(0), args, workspace}));
+    steps.push_back(f);
+    step_infos.push_back(
+        data.Struct({data.Text(step.nodes), data.Text(step.workload), data.Text(step.source),
+                     data.Text(step.schedule), data.F64(step.expected_us), data.F64(step.flops),
+                     data.I64(step.bytes)}));
+  }
+
+  // int run(context, inputs, outputs, arena): the steps until one fails.
+  auto* run = llvm::Function::Create(step_type, llvm::GlobalValue::InternalLinkage, "run", module);
+  run->setDoesNotThrow();
+  b.SetInsertPoint(llvm::BasicBlock::Create(c, "entry", run));
+  for (llvm::Function* step : steps) {
+    Value* code =
+        b.CreateCall(step, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3)});
+    auto* failed = llvm::BasicBlock::Create(c, "failed", run);
+    auto* next = llvm::BasicBlock::Create(c, "next", run);
+    b.CreateCondBr(b.CreateIsNull(code), next, failed);
+    b.SetInsertPoint(failed);
+    b.CreateRet(code);
+    b.SetInsertPoint(next);
+  }
+  b.CreateRet(b.getInt32(0));
+
+  // int run_step(context, step, inputs, outputs, arena), through a table.
+  auto* run_step_type = llvm::FunctionType::get(i32, {ptr, i32, ptr, ptr, ptr}, false);
+  auto* run_step =
+      llvm::Function::Create(run_step_type, llvm::GlobalValue::InternalLinkage, "run_step", module);
+  run_step->setDoesNotThrow();
+  b.SetInsertPoint(llvm::BasicBlock::Create(c, "entry", run_step));
+  if (steps.empty()) {
+    b.CreateRet(b.getInt32(0));
+  } else {
+    Constant* table = data.Array(std::vector<Constant*>(steps.begin(), steps.end()), "steps");
+    Value* offset = b.CreateMul(b.CreateSExt(run_step->getArg(1), b.getInt64Ty()), b.getInt64(8));
+    Value* step = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, offset), llvm::Align(8));
+    b.CreateRet(b.CreateCall(
+        step_type, step,
+        {run_step->getArg(0), run_step->getArg(2), run_step->getArg(3), run_step->getArg(4)}));
+  }
+
+  std::vector<Constant*> inputs, outputs;
+  for (const ModuleValue& v : plan.inputs) {
+    TEMPER_RETURN_IF_ERROR(CheckRank(v.shape.size(), "input " + v.name));
+    inputs.push_back(ValueInfo(data, v));
+  }
+  for (const ModuleValue& v : plan.outputs) {
+    TEMPER_RETURN_IF_ERROR(CheckRank(v.shape.size(), "output " + v.name));
+    outputs.push_back(ValueInfo(data, v));
+  }
+  data.Export(
+      data.Struct({data.I32(TEMPER_ABI_VERSION), data.I32(plan.threads),
+                   data.Text(TargetText(target)), data.Text(plan.producer), data.I32(inputs.size()),
+                   data.I32(outputs.size()), data.Array(inputs, "inputs"),
+                   data.Array(outputs, "outputs"), data.I64(plan.arena_bytes),
+                   data.I64(plan.weight_bytes), data.I32(steps.size()),
+                   data.Array(step_infos, "step_infos"), run_step, run,
+                   data.I64(static_cast<int64_t>(RequiredFeatures(target))), data.Null()}),
+      TEMPER_MODULE_SYMBOL);
+  return OkStatus();
+}
+
+}  // namespace temper::codegen

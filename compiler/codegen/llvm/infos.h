@@ -1,0 +1,23 @@
+// The data that a candidate or a compiled model exports (deploy/runtime/abi.h), and a model's
+// generated `run` and `run_step`.
+#pragma once
+
+#include "base/status.h"
+#include "compiler/codegen/codegen.h"
+#include "compiler/codegen/module_plan.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Module;
+}  // namespace llvm
+
+namespace temper::codegen {
+
+// Defines `temper_candidate` for a kernel that `module` defines.
+Status EmitCandidateInfo(llvm::IRBuilderBase& b, llvm::Module& module, const KernelSource& kernel);
+
+// Defines `temper_module` and its functions. Kernels and weights stay undefined hidden symbols.
+Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const ModulePlan& plan,
+                      const Target& target);
+
+}  // namespace temper::codegen

@@ -1,0 +1,303 @@
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "compiler/codegen/llvm/kernel_emitter.h"
+
+namespace temper::codegen {
+
+using llvm::Value;
+using tir::Expr;
+using tir::ExprKind;
+
+// Integer arithmetic reads nothing and never traps (ops.cc), so it may run anywhere.
+bool KernelEmitter::IsHoistable(const Expr& e) const {
+  bool pure = true;
+  tir::Visit(e, [&](const Expr& x) {
+    DType d = x->type().dtype;
+    pure = pure && x->kind() != ExprKind::kLoad && x->kind() != ExprKind::kCall &&
+           (IsInt(d) || d == DType::kBool);
+    return pure;
+  });
+  return pure;
+}
+
+Value* KernelEmitter::Emit(const Expr& e) {
+  auto [it, fresh] = memo_.try_emplace(e.get(), nullptr);
+  if (!fresh && it->second) return it->second;
+  Value* v;
+  if (e->operands().empty() || !IsHoistable(e)) {
+    v = EmitNode(e);
+  } else {
+    int depth = Depth(e);
+    ValueCache& cache = state_.frames[depth].values;
+    auto known = cache.find(e);
+    if (known != cache.end()) {
+      v = known->second;
+    } else {
+      llvm::IRBuilderBase::InsertPointGuard guard(b_);
+      MoveToFrame(depth);
+      v = EmitNode(e);
+      state_.frames[depth].values.emplace(e, v);
+    }
+  }
+  memo_[e.get()] = v;
+  return v;
+}
+
+Value* KernelEmitter::EmitNode(const Expr& e) {
+  llvm::LLVMContext& c = b_.getContext();
+  tir::Type type = e->type();
+  switch (e->kind()) {
+    case ExprKind::kIntImm:
+      return llvm::ConstantInt::get(ValueType(c, type), static_cast<uint64_t>(e->int_value()),
+                                    true);
+    case ExprKind::kFloatImm: {
+      if (!IsComputable(type.dtype)) break;
+      if (type.dtype == DType::kFloat32 || type.dtype == DType::kFloat64) {
+        return llvm::ConstantFP::get(ValueType(c, type), e->float_value());
+      }
+      return ops_.Cast(llvm::ConstantFP::get(b_.getFloatTy(), e->float_value()), DType::kFloat32,
+                       type.dtype);
+    }
+    case ExprKind::kVar: {
+      auto it = state_.variables.find(e->var_id());
+      if (it != state_.variables.end()) return it->second.value;
+      Fail("variable '" + e->var_name() + "' is used where it is not defined");
+      return llvm::PoisonValue::get(ValueType(c, type));
+    }
+    case ExprKind::kLoad:
+      return EmitLoad(e);
+    case ExprKind::kRamp: {
+      Value* base = b_.CreateVectorSplat(type.lanes, Emit(e->operand(0)));
+      std::vector<llvm::Constant*> steps;
+      llvm::Type* scalar = ValueType(c, type.WithLanes(1));
+      for (int64_t i = 0; i < type.lanes; ++i) {
+        steps.push_back(
+            llvm::ConstantInt::get(scalar, static_cast<uint64_t>(i * e->stride()), true));
+      }
+      return b_.CreateAdd(base, llvm::ConstantVector::get(steps));
+    }
+    case ExprKind::kBroadcast:
+      return b_.CreateVectorSplat(type.lanes, Emit(e->operand(0)));
+    case ExprKind::kSelect: {
+      Value* condition = Emit(e->operand(0));
+      Value* yes = Emit(e->operand(1));
+      return b_.CreateSelect(condition, yes, Emit(e->operand(2)));
+    }
+    case ExprKind::kCast: {
+      DType from = e->operand(0)->type().dtype;
+      if (!IsComputable(from) || !IsComputable(type.dtype)) break;
+      return ops_.Cast(Emit(e->operand(0)), from, type.dtype);
+    }
+    case ExprKind::kNot:
+      return ops_.Not(type.dtype, Emit(e->operand(0)));
+    case ExprKind::kCall: {
+      DType dtype = e->operand(0)->type().dtype;
+      if (!IsComputable(dtype)) break;
+      std::vector<Value*> args;
+      for (const Expr& o : e->operands()) args.push_back(Emit(o));
+      if (Value* v = ops_.Call(e->intrinsic(), dtype, args)) return v;
+      break;
+    }
+    case ExprKind::kAdd:
+    case ExprKind::kSub:
+      return EmitAdd(e);
+    default: {
+      DType dtype = e->operand(0)->type().dtype;
+      if (!IsComputable(dtype)) break;
+      Value* x = Emit(e->operand(0));
+      if (Value* v = ops_.Binary(e->kind(), dtype, x, Emit(e->operand(1)))) return v;
+    }
+  }
+  DType operand = e->operands().empty() ? type.dtype : e->operand(0)->type().dtype;
+  Fail("no code for this operation on " + std::string(Name(operand)) +
+       (e->kind() == ExprKind::kCall ? ": " + std::string(tir::Name(e->intrinsic())) : "") +
+       (e->kind() == ExprKind::kCast ? " to " + std::string(Name(type.dtype)) : ""));
+  return llvm::PoisonValue::get(ValueType(c, type));
+}
+
+// A sum with a product in it becomes a multiply-add.
+Value* KernelEmitter::EmitAdd(const Expr& e) {
+  DType dtype = e->type().dtype;
+  const Expr& x = e->operand(0);
+  const Expr& y = e->operand(1);
+  bool add = e->kind() == ExprKind::kAdd;
+  if (dtype == DType::kFloat32 || dtype == DType::kFloat64) {
+    bool in_x = x->kind() == ExprKind::kMul, in_y = y->kind() == ExprKind::kMul;
+    if (in_y || (in_x && add)) {
+      const Expr& product = in_y ? y : x;
+      Value* rest = Emit(in_y ? x : y);
+      Value* a = Emit(product->operand(0));
+      return ops_.MulAdd(a, Emit(product->operand(1)), rest, !add);
+    }
+  }
+  Value* a = Emit(x);
+  Value* r = ops_.Binary(e->kind(), dtype, a, Emit(y));
+  if (!r) {
+    Fail("no code for sums of " + std::string(Name(dtype)));
+    r = llvm::PoisonValue::get(ValueType(b_.getContext(), e->type()));
+  }
+  return r;
+}
+
+Value* KernelEmitter::EmitLoad(const Expr& e) {
+  Access access = Flatten(e->buffer(), e->indices());
+  if (InRegisters(e->buffer())) return LoadRegister(*e, access);
+  if (access.linear && e->lanes() == 1) {
+    return LoadScalar(e->buffer(), e->type().dtype, access.first, e->predicate());
+  }
+  return LoadLanes(*e, access);
+}
+
+Value* KernelEmitter::LoadScalar(int buffer, DType dtype, const LinearForm& element,
+                                 const Expr& predicate) {
+  AddressAt at = Address(buffer, element);
+  Value* pointer = at.pointer;
+  if (predicate) {
+    // A lane that is off reads a zero of ours.
+    llvm::GlobalVariable* zero = module_.getNamedGlobal("temper_zero");
+    if (!zero) {
+      zero = new llvm::GlobalVariable(module_, b_.getInt64Ty(), true,
+                                      llvm::GlobalValue::PrivateLinkage, b_.getInt64(0),
+                                      "temper_zero");
+    }
+    pointer = b_.CreateSelect(Emit(predicate), pointer, zero);
+    at.align = std::min<uint64_t>(at.align, 8);
+  }
+  Value* v =
+      b_.CreateAlignedLoad(MemoryType(b_.getContext(), {dtype, 1}), pointer, llvm::Align(at.align));
+  return FromMemory(b_, v, dtype);
+}
+
+Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access) {
+  DType dtype = e.type().dtype;
+  int lanes = e.lanes();
+  llvm::Type* type = MemoryType(b_.getContext(), e.type());
+  Expr predicate = e.predicate();
+  bool uniform = !predicate || predicate->kind() == ExprKind::kBroadcast;
+  if (access.linear && access.lane_step == 0 && uniform) {
+    Expr scalar = predicate ? predicate->operand(0) : Expr();
+    return b_.CreateVectorSplat(lanes, LoadScalar(e.buffer(), dtype, access.first, scalar));
+  }
+  if (access.linear && access.lane_step == 1) {
+    AddressAt at = Address(e.buffer(), access.first);
+    if (!predicate) {
+      Value* whole = b_.CreateAlignedLoad(type, at.pointer, llvm::Align(at.align));
+      return FromMemory(b_, whole, dtype);
+    }
+    Value* v = b_.CreateMaskedLoad(type, at.pointer, llvm::Align(at.align), Emit(predicate),
+                                   llvm::Constant::getNullValue(type));
+    return FromMemory(b_, v, dtype);
+  }
+  if (access.linear && !predicate) {
+    Value* v = llvm::PoisonValue::get(type);
+    LinearForm element = access.first;
+    for (int lane = 0; lane < lanes; ++lane) {
+      AddressAt at = Address(e.buffer(), element);
+      Value* one = b_.CreateAlignedLoad(type->getScalarType(), at.pointer, llvm::Align(at.align));
+      v = b_.CreateInsertElement(v, one, lane);
+      element.constant += access.lane_step;
+    }
+    return FromMemory(b_, v, dtype);
+  }
+  Value* pointers = GatherPointers(e.buffer(), e.indices(), lanes);
+  Value* mask = predicate ? Emit(predicate) : nullptr;
+  Value* v = b_.CreateMaskedGather(type, pointers, llvm::Align(ByteSize(dtype)), mask,
+                                   llvm::Constant::getNullValue(type));
+  return FromMemory(b_, v, dtype);
+}
+
+void KernelEmitter::StoreLanes(const tir::StmtNode& s, const Access& access, Value* value) {
+  DType dtype = fn_.buffers[s.buffer].dtype;
+  int lanes = s.value->lanes();
+  Value* v = ToMemory(b_, value, dtype);
+  if (access.linear && access.lane_step == 1) {
+    AddressAt at = Address(s.buffer, access.first);
+    if (s.predicate) {
+      b_.CreateMaskedStore(v, at.pointer, llvm::Align(at.align), Emit(s.predicate));
+    } else {
+      b_.CreateAlignedStore(v, at.pointer, llvm::Align(at.align));
+    }
+    return;
+  }
+  if (access.linear && !s.predicate) {
+    LinearForm element = access.first;
+    for (int lane = 0; lane < lanes; ++lane) {
+      AddressAt at = Address(s.buffer, element);
+      b_.CreateAlignedStore(b_.CreateExtractElement(v, lane), at.pointer, llvm::Align(at.align));
+      element.constant += access.lane_step;
+    }
+    return;
+  }
+  Value* pointers = GatherPointers(s.buffer, s.indices, lanes);
+  Value* mask = s.predicate ? Emit(s.predicate) : nullptr;
+  b_.CreateMaskedScatter(v, pointers, llvm::Align(ByteSize(dtype)), mask);
+}
+
+namespace {
+
+std::vector<int> Iota(int first, int count) {
+  std::vector<int> v(count);
+  for (int i = 0; i < count; ++i) v[i] = first + i;
+  return v;
+}
+
+}  // namespace
+
+Value* KernelEmitter::LoadRegister(const tir::ExprNode& e, const Access& access) {
+  const RegisterBuffer& plan = registers_[e.buffer()];
+  int64_t offset = access.first.constant;
+  int64_t first = plan.SlotOf(offset);
+  llvm::AllocaInst* slot = Slot(e.buffer(), first);
+  int width = plan.slots.at(first);
+  int lanes = access.lane_step == 0 ? 1 : e.lanes();
+  Value* v = b_.CreateLoad(slot->getAllocatedType(), slot);
+  int at = static_cast<int>(offset - first);
+  if (width > 1 && lanes == 1) {
+    v = b_.CreateExtractElement(v, at);
+  } else if (lanes < width) {
+    v = b_.CreateShuffleVector(v, Iota(at, lanes));
+  }
+  if (lanes < e.lanes()) v = b_.CreateVectorSplat(e.lanes(), v);
+  if (Expr p = e.predicate()) {
+    v = b_.CreateSelect(Emit(p), v, llvm::Constant::getNullValue(v->getType()));
+  }
+  return v;
+}
+
+void KernelEmitter::StoreRegister(const tir::StmtNode& s, const Access& access, Value* value) {
+  const RegisterBuffer& plan = registers_[s.buffer];
+  int64_t offset = access.first.constant;
+  int64_t first = plan.SlotOf(offset);
+  llvm::AllocaInst* slot = Slot(s.buffer, first);
+  int width = plan.slots.at(first);
+  int lanes = s.value->lanes();
+  int at = static_cast<int>(offset - first);
+  if (lanes == width && !s.predicate) {
+    b_.CreateStore(value, slot);
+    return;
+  }
+  Value* old = b_.CreateLoad(slot->getAllocatedType(), slot);
+  if (s.predicate) {
+    Value* before = old;
+    if (lanes == 1 && width > 1) {
+      before = b_.CreateExtractElement(old, at);
+    } else if (lanes < width) {
+      before = b_.CreateShuffleVector(old, Iota(at, lanes));
+    }
+    value = b_.CreateSelect(Emit(s.predicate), value, before);
+  }
+  if (lanes == 1 && width > 1) {
+    value = b_.CreateInsertElement(old, value, at);
+  } else if (lanes < width) {
+    std::vector<int> widen(width, -1), blend = Iota(0, width);
+    for (int i = 0; i < lanes; ++i) {
+      widen[at + i] = i;
+      blend[at + i] = width + at + i;
+    }
+    value = b_.CreateShuffleVector(old, b_.CreateShuffleVector(value, widen), blend);
+  }
+  b_.CreateStore(value, slot);
+}
+
+}  // namespace temper::codegen

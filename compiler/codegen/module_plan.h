@@ -1,0 +1,52 @@
+// A compiled model as a list of kernel calls: what the generated `run` of a temper_module does.
+//
+// The kernels are hidden symbols of other objects in the same link; the weights are the hidden
+// symbol `temper_weights` (elf_weights.h). Every argument is found in one of four places.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace temper::codegen {
+
+enum class Place : uint8_t {
+  kArena,    // offset: bytes into the arena
+  kWeights,  // offset: bytes into temper_weights
+  kInput,    // offset: which input of the model
+  kOutput,   // offset: which output of the model
+};
+
+struct ModuleArg {
+  Place place = Place::kArena;
+  int64_t offset = 0;
+};
+
+struct ModuleStep {
+  std::string symbol;            // of the kernel
+  std::vector<ModuleArg> args;   // in the order of its argument table
+  int64_t workspace_offset = 0;  // bytes into the arena, a multiple of 64
+  // temper_step_info.
+  std::string nodes, workload, source, schedule;
+  double expected_us = 0, flops = 0;
+  int64_t bytes = 0;
+};
+
+struct ModuleValue {
+  std::string name;
+  DType dtype = DType::kFloat32;
+  std::vector<int64_t> shape;  // every dimension known
+};
+
+struct ModulePlan {
+  int threads = 1;
+  std::string producer;
+  std::vector<ModuleValue> inputs, outputs;
+  std::vector<ModuleStep> steps;
+  int64_t arena_bytes = 0;
+  int64_t weight_bytes = 0;  // 0: temper_weights is not referred to
+};
+
+}  // namespace temper::codegen
