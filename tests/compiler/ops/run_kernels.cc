@@ -1,0 +1,109 @@
+#include "tests/compiler/ops/run_kernels.h"
+
+#include <cstring>
+
+#include "compiler/lower/lower.h"
+#include "compiler/tir/interpreter.h"
+
+namespace temper::testing {
+namespace {
+
+// Calls f(offset in the buffer with halo, offset in the dense tensor or -1) for each element.
+template <typename F>
+void ForEach(const te::Tensor& tensor, F&& f) {
+  const size_t rank = tensor.shape.size();
+  std::vector<int64_t> before = tensor.halo_before, extent = tensor.shape;
+  before.resize(rank, 0);
+  for (size_t d = 0; d < rank; ++d) {
+    extent[d] += before[d] + (tensor.halo_after.empty() ? 0 : tensor.halo_after[d]);
+  }
+  std::vector<int64_t> at(rank, 0);
+  for (int64_t padded = 0;; ++padded) {
+    int64_t dense = 0;
+    for (size_t d = 0; d < rank && dense >= 0; ++d) {
+      const int64_t i = at[d] - before[d];
+      dense = i < 0 || i >= tensor.shape[d] ? -1 : dense * tensor.shape[d] + i;
+    }
+    f(padded, dense);
+    size_t d = rank;
+    while (d-- > 0) {
+      if (++at[d] < extent[d]) break;
+      at[d] = 0;
+    }
+    if (d == static_cast<size_t>(-1)) return;
+  }
+}
+
+int64_t BufferElements(const te::Tensor& tensor) {
+  int64_t count = 0;
+  ForEach(tensor, [&](int64_t, int64_t) { ++count; });
+  return count;
+}
+
+Bytes AddHalo(const te::Tensor& tensor, const Bytes& dense) {
+  const int64_t width = ByteSize(tensor.dtype);
+  Bytes padded(BufferElements(tensor) * width);
+  ForEach(tensor, [&](int64_t to, int64_t from) {
+    if (from >= 0) std::memcpy(&padded[to * width], &dense[from * width], width);
+  });
+  return padded;
+}
+
+Result<Bytes> RemoveHalo(const te::Tensor& tensor, const Bytes& padded) {
+  const int64_t width = ByteSize(tensor.dtype);
+  Bytes dense(*graph::ElementCount(tensor.shape) * width);
+  bool clean = true;
+  ForEach(tensor, [&](int64_t from, int64_t to) {
+    if (to >= 0) {
+      std::memcpy(&dense[to * width], &padded[from * width], width);
+    } else {
+      for (int64_t b = 0; b < width; ++b) clean = clean && padded[from * width + b] == std::byte{0};
+    }
+  });
+  if (!clean) return Internal("the halo of '" + tensor.name + "' is not zero");
+  return dense;
+}
+
+}  // namespace
+
+Result<std::map<int, Bytes>> RunKernels(const graph::Graph& graph,
+                                        const partition::Partition& partition,
+                                        const std::map<int, Bytes>& inputs) {
+  std::map<int, Bytes> values = inputs;
+  Target target;
+  target.masked_vectors = true;
+  for (const partition::Kernel& kernel : partition.kernels) {
+    const te::Program& program = kernel.program;
+    TEMPER_ASSIGN_OR_RETURN(
+        const lower::Lowered lowered,
+        lower::LowerToLoops(program, lower::ReferenceSchedule(program, target), target));
+    std::vector<Bytes> buffers;
+    for (size_t i = 0; i < program.inputs.size(); ++i) {
+      const graph::Value& value = graph.value(kernel.input_values[i]);
+      if (value.IsConstant()) {
+        const auto raw = value.constant->raw();
+        buffers.emplace_back(raw.begin(), raw.end());
+      } else {
+        if (!values.count(value.id)) return Internal("'" + value.name + "' is read too early");
+        buffers.push_back(AddHalo(program.tensors[program.inputs[i]], values[value.id]));
+      }
+    }
+    for (int tensor : program.outputs) {
+      const te::Tensor& t = program.tensors[tensor];
+      buffers.emplace_back(BufferElements(t) * ByteSize(t.dtype), std::byte{0x7b});
+    }
+    if (lowered.arguments.size() != buffers.size()) return Internal("arguments do not match");
+    std::vector<void*> args;
+    for (Bytes& buffer : buffers) args.push_back(buffer.data());
+    TEMPER_RETURN_IF_ERROR(
+        tir::Interpret(lowered.function, args).WithContext("kernel " + program.name));
+    for (size_t i = 0; i < program.outputs.size(); ++i) {
+      TEMPER_ASSIGN_OR_RETURN(
+          values[kernel.output_values[i]],
+          RemoveHalo(program.tensors[program.outputs[i]], buffers[program.inputs.size() + i]));
+    }
+  }
+  return values;
+}
+
+}  // namespace temper::testing
