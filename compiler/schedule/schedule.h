@@ -117,7 +117,22 @@ struct Schedule {
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-// Over everything in the schedule; the same on every platform.
+// Over everything in the schedule (of a place, stage and loop only where the kind is kAt); the same
+// on every platform.
 Hash ScheduleHash(const Schedule& schedule);
+
+// Limits on the lists of a schedule that comes from outside: a text, a message, a record.
+inline constexpr size_t kMaxSteps = 64;
+inline constexpr size_t kMaxPackDims = 24;
+inline constexpr size_t kMaxStageSchedules = 256;
+inline constexpr size_t kMaxGroups = 32;
+inline constexpr size_t kMaxGroupAxes = 24;
+inline constexpr size_t kMaxFactors = 16;
+inline constexpr size_t kMaxOrder = 64;
+inline constexpr size_t kMaxPrefetches = 16;
+
+// INVALID_ARGUMENT where a list is longer than those, a number is negative or over 2^40, or an
+// enum has no such value. Says nothing of any program: that is CheckLegal's part.
+Status CheckBounds(const Schedule& schedule);
 
 }  // namespace temper::schedule
