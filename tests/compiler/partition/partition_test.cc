@@ -1,0 +1,258 @@
+#include "compiler/partition/partition.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/partition/channels_last.h"
+#include "compiler/partition/outputs.h"
+#include "tests/compiler/ops/case_file.h"
+#include "tests/compiler/partition/net.h"
+
+namespace temper::testing {
+namespace {
+
+using partition::Partition;
+using partition::PartitionGraph;
+
+std::vector<std::string> Names(const Partition& p) {
+  std::vector<std::string> names;
+  for (const auto& kernel : p.kernels) names.push_back(kernel.program.name);
+  return names;
+}
+
+std::vector<std::vector<double>> Results(const graph::Graph& graph, const Partition& p,
+                                         const std::map<int, Bytes>& inputs) {
+  auto values = RunKernels(graph, p, inputs);
+  EXPECT_TRUE(values.ok()) << values.status().ToString() << "\n" << partition::Print(graph, p);
+  std::vector<std::vector<double>> results;
+  if (!values.ok()) return results;
+  for (int output : graph.outputs()) {
+    results.push_back(ToDoubles(*graph.type(output).dtype, values->at(output)));
+  }
+  return results;
+}
+
+// Prepares the graph and partitions it; checks it against one kernel a node of the graph as it
+// was.
+Partition PartitionAndCheck(Net& net, const partition::PartitionOptions& options = {}) {
+  EXPECT_TRUE(partition::MaterializeOutputs(net.graph).ok());
+  const graph::Graph original = net.graph;
+  auto plain = PartitionGraph(original, {partition::ChooseSingles, {}});
+  EXPECT_TRUE(plain.ok()) << plain.status().ToString();
+  EXPECT_TRUE(partition::ChannelsLast(net.graph).ok());
+  EXPECT_TRUE(partition::DropReducedDimensions(net.graph).ok());
+  EXPECT_TRUE(graph::Verify(net.graph).ok()) << graph::Verify(net.graph).ToString();
+  auto fused = PartitionGraph(net.graph, options);
+  EXPECT_TRUE(fused.ok()) << fused.status().ToString();
+  if (!plain.ok() || !fused.ok()) return {};
+  const auto expected = Results(original, *plain, net.inputs);
+  const auto got = Results(net.graph, *fused, net.inputs);
+  EXPECT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size() && i < expected.size(); ++i) {
+    EXPECT_EQ(Difference(got[i], expected[i], 1e-4), "") << "output " << i;
+  }
+  // Every node is in exactly one kernel.
+  std::vector<int> nodes;
+  for (const auto& kernel : fused->kernels) {
+    nodes.insert(nodes.end(), kernel.nodes.begin(), kernel.nodes.end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  std::vector<int> all = net.graph.order();
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(nodes, all);
+  return *fused;
+}
+
+TEST(Partition, ResidualBlocksBecomeOneKernelAConvolution) {
+  Net net;
+  int x = net.Same("Relu", net.Conv(net.Input({1, 3, 17, 17}), 8, 7, 2));
+  x = net.Node("MaxPool", {x}, {1, 8, 5, 5},
+               {{"kernel_shape", std::vector<int64_t>{3, 3}},
+                {"strides", std::vector<int64_t>{2, 2}},
+                {"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  const int y = net.Conv(net.Same("Relu", net.Conv(x, 8, 3)), 8, 3);
+  x = net.Same("Relu", net.Add(y, x));
+  const int main = net.Conv(net.Same("Relu", net.Conv(x, 16, 3, 2)), 16, 3);
+  x = net.Same("Relu", net.Add(main, net.Conv(x, 16, 1, 2)));
+  x = net.Node("GlobalAveragePool", {x}, {1, 16, 1, 1});
+  x = net.Node("Flatten", {x}, {1, 16}, {{"axis", int64_t{1}}});
+  net.Output(net.Node("Gemm", {x, net.Weight({10, 16}), net.Weight({10})}, {1, 10},
+                      {{"transB", int64_t{1}}}));
+  const Partition p = PartitionAndCheck(net);
+  EXPECT_EQ(Names(p), (std::vector<std::string>{"Transpose", "Conv+Relu", "MaxPool", "Conv+Relu",
+                                                "Conv+Add+Relu", "Conv+Relu", "Conv",
+                                                "Conv+Add+Relu", "ReduceMean", "Gemm"}))
+      << partition::Print(net.graph, p);
+  // The converted input is written with the padding of the 7x7 window; the pool reads zeros for
+  // its padding because nothing before it is negative.
+  EXPECT_EQ(p.halos.at(p.kernels[0].output_values[0]).before, (std::vector<int64_t>{0, 3, 3, 0}));
+  EXPECT_EQ(p.halos.at(p.kernels[1].output_values[0]).before, (std::vector<int64_t>{0, 1, 1, 0}));
+  for (const auto& kernel : p.kernels) EXPECT_LE(kernel.program.stages.size(), 4u);
+}
+
+TEST(Partition, EqualLayersAreEqualPrograms) {
+  Net net;
+  int x = net.Same("Relu", net.Conv(net.Input({1, 4, 6, 6}), 4, 3));
+  x = net.Same("Relu", net.Conv(x, 4, 3));
+  x = net.Same("Relu", net.Conv(x, 4, 3));
+  net.Output(net.Same("Relu", net.Conv(x, 4, 3)));
+  const Partition p = PartitionAndCheck(net);
+  // conversion, 4 convolutions, conversion
+  ASSERT_EQ(p.kernels.size(), 6u);
+  const te::Program &a = p.kernels[1].program, &b = p.kernels[2].program;
+  ASSERT_EQ(a.stages.size(), b.stages.size());
+  ASSERT_EQ(a.tensors.size(), b.tensors.size());
+  for (size_t i = 0; i < a.stages.size(); ++i) {
+    EXPECT_TRUE(tir::Equal(a.stages[i].body, b.stages[i].body));
+  }
+  for (size_t i = 0; i < a.tensors.size(); ++i) {
+    EXPECT_EQ(a.tensors[i].shape, b.tensors[i].shape);
+    EXPECT_EQ(a.tensors[i].halo_before, b.tensors[i].halo_before);
+    EXPECT_EQ(a.tensors[i].constant, b.tensors[i].constant);
+  }
+}
+
+TEST(Partition, SqueezeAndExciteFusesActivationsWithTheirConvolutions) {
+  Net net;
+  int x = net.Same("HardSwish", net.Conv(net.Input({1, 4, 6, 6}), 8, 3, 1));
+  x = net.Same("HardSwish", net.Conv(x, 8, 3, 2, 8));
+  int s = net.Node("GlobalAveragePool", {x}, {1, 8, 1, 1});
+  s = net.Same("HardSigmoid", net.Conv(net.Same("Relu", net.Conv(s, 2, 1)), 8, 1));
+  x = net.Node("Mul", {s, x}, net.graph.shape(x));
+  net.Output(net.Conv(x, 4, 1));
+  const Partition p = PartitionAndCheck(net);
+  EXPECT_EQ(Names(p),
+            (std::vector<std::string>{"Transpose", "Conv+HardSwish", "Conv+HardSwish", "ReduceMean",
+                                      "Conv+Relu", "Conv+HardSigmoid", "Mul", "Conv", "Transpose"}))
+      << partition::Print(net.graph, p);
+}
+
+// x * clip(x + 3, 0, 6) / 6: x is read twice, and both readers are in the kernel.
+TEST(Partition, AValueMayHaveSeveralReadersInsideItsKernel) {
+  Net net;
+  auto number = [&](float v) { return net.graph.AddConstant("c", graph::MakeScalar(v)); };
+  const int x = net.Conv(net.Input({1, 4, 5, 5}), 4, 3);
+  const graph::Shape shape = net.graph.shape(x);
+  int y = net.Node("Add", {x, number(3)}, shape);
+  y = net.Node("Clip", {y, number(0), number(6)}, shape);
+  y = net.Node("Div", {net.Node("Mul", {x, y}, shape), number(6)}, shape);
+  net.Output(net.Same("Relu", net.Conv(y, 3, 3)));
+  const Partition p = PartitionAndCheck(net);
+  EXPECT_EQ(Names(p), (std::vector<std::string>{"Transpose", "Conv+Add+Clip+Mul+Div", "Conv+Relu",
+                                                "Transpose"}))
+      << partition::Print(net.graph, p);
+  // Immediates, not operands.
+  EXPECT_EQ(p.kernels[1].input_values.size(), 3u);
+}
+
+TEST(Partition, ManyReadersOrAnOutputEndAKernel) {
+  Net net;
+  const int a = net.Conv(net.Input({1, 4, 5, 5}), 4, 3);
+  const int r = net.Same("Relu", a);
+  const int b = net.Same("Sigmoid", net.Conv(r, 4, 3));
+  const int c = net.Node("Concat", {r, b}, {1, 8, 5, 5}, {{"axis", int64_t{1}}});
+  net.Output(net.Node("Softmax", {c}, {1, 8, 5, 5}, {{"axis", int64_t{1}}}));
+  net.Output(a);
+  const Partition p = PartitionAndCheck(net);
+  EXPECT_EQ(Names(p), (std::vector<std::string>{"Transpose", "Conv", "Relu", "Conv+Sigmoid",
+                                                "Concat", "Softmax", "Transpose", "Transpose"}))
+      << partition::Print(net.graph, p);
+}
+
+TEST(Partition, LayoutFollowsThroughEveryKindOfOperator) {
+  Net net;
+  auto ints = [&](std::vector<int64_t> v) {
+    return net.graph.AddConstant("i", graph::MakeInts({static_cast<int64_t>(v.size())}, v));
+  };
+  int x = net.Conv(net.Input({2, 3, 6, 5}), 4, 3);
+  x = net.Node("Mul", {x, net.Weight({4, 1, 1})}, {2, 4, 6, 5});
+  x = net.Node("Add", {x, net.Weight({1, 1, 6, 5})}, {2, 4, 6, 5});
+  x = net.Node("Pad", {x, ints({0, 1, 0, 2, 0, 0, 1, 0})}, {2, 5, 7, 7});
+  x = net.Node("Slice", {x, ints({1, 6}), ints({5, 0}), ints({1, 3}), ints({1, -2})}, {2, 4, 7, 3});
+  x = net.Node("PRelu", {x, net.Weight({4, 1, 1})}, {2, 4, 7, 3});
+  const int m = net.Node("ReduceMax", {x, ints({1})}, {2, 1, 7, 3}, {{"keepdims", int64_t{1}}});
+  x = net.Node("Sub", {x, m}, {2, 4, 7, 3});
+  x = net.Node("LRN", {x}, {2, 4, 7, 3}, {{"size", int64_t{3}}});
+  x = net.Node("LogSoftmax", {x}, {2, 4, 7, 3}, {{"axis", int64_t{1}}});
+  const int y = net.Node("Expand", {net.Conv(m, 4, 1), ints({2, 4, 7, 3})}, {2, 4, 7, 3});
+  net.Output(
+      net.Node("Concat", {y, x, net.Weight({2, 1, 7, 3})}, {2, 9, 7, 3}, {{"axis", int64_t{-3}}}));
+  const Partition p = PartitionAndCheck(net);
+  int transposes = 0;
+  for (int id : net.graph.order()) transposes += net.graph.node(id).Is("Transpose");
+  EXPECT_EQ(transposes, 2) << partition::Print(net.graph, p);
+}
+
+TEST(Partition, TransposesOfTheModelCancelAndOthersRemain) {
+  Net net;
+  int x = net.Conv(net.Input({1, 3, 6, 5}), 4, 3);
+  // Into channels-last and back, as models do around a LayerNormalization.
+  x = net.Node("Transpose", {x}, {1, 6, 5, 4}, {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  x = net.Node("LayerNormalization", {x, net.Weight({4}), net.Weight({4})}, {1, 6, 5, 4},
+               {{"axis", int64_t{-1}}});
+  x = net.Node("Transpose", {x}, {1, 4, 6, 5}, {{"perm", std::vector<int64_t>{0, 3, 1, 2}}});
+  x = net.Conv(x, 4, 1);
+  const int t =
+      net.Node("Transpose", {x}, {1, 4, 5, 6}, {{"perm", std::vector<int64_t>{0, 1, 3, 2}}});
+  net.Output(net.Node(
+      "Reshape", {t, net.graph.AddConstant("s", graph::MakeInts({2}, std::vector<int64_t>{4, 30}))},
+      {4, 30}));
+  const Partition p = PartitionAndCheck(net);
+  EXPECT_EQ(Names(p), (std::vector<std::string>{"Transpose", "Conv", "LayerNormalization", "Conv",
+                                                "Transpose+Reshape"}))
+      << partition::Print(net.graph, p);
+}
+
+TEST(Partition, ElementwiseInFrontJoinsItsOnlyReader) {
+  Net net;
+  const int a = net.Input({1, 4, 5, 5});
+  const int sum =
+      net.Add(net.Conv(net.Input({1, 4, 5, 5}), 4, 3), net.Same("Tanh", net.Same("Exp", a)));
+  net.Output(net.Node("GlobalMaxPool", {sum}, {1, 4, 1, 1}));
+  const Partition p = PartitionAndCheck(net);
+  EXPECT_EQ(Names(p), (std::vector<std::string>{"Transpose", "Exp+Tanh+Conv+Transpose+Add",
+                                                "ReduceMax", "Reshape"}))
+      << partition::Print(net.graph, p);
+  EXPECT_TRUE(p.kernels[3].view);
+}
+
+TEST(Partition, ACostDecidesWhetherToFuse) {
+  for (const bool fuse : {false, true}) {
+    Net net;
+    net.Output(net.Same("Relu", net.Conv(net.Input({1, 4, 5, 5}), 4, 3)));
+    partition::PartitionOptions options;
+    options.cost = [fuse](const te::Program& program) {
+      return !fuse && program.stages.size() > 2 ? 10.0 : 1.0;  // a sum, its bias and a Relu
+    };
+    const Partition p = PartitionAndCheck(net, options);
+    const auto expected = fuse ? std::vector<std::string>{"Transpose", "Conv+Relu", "Transpose"}
+                               : std::vector<std::string>{"Transpose", "Conv", "Relu+Transpose"};
+    EXPECT_EQ(Names(p), expected) << partition::Print(net.graph, p);
+  }
+}
+
+TEST(Partition, InputsAndConstantsAsOutputsAreCopied) {
+  Net net;
+  const int x = net.Input({2, 3});
+  net.Output(x);
+  net.Output(net.Weight({4}));
+  const int y = net.Same("Relu", x);
+  net.Output(y);
+  net.Output(y);
+  const Partition p = PartitionAndCheck(net);
+  EXPECT_EQ(p.kernels.size(), 4u);
+}
+
+TEST(Partition, UnknownOperatorsAreAllNamed) {
+  Net net;
+  const int x = net.Input({2, 3});
+  net.Output(net.Add(net.Same("Frobnicate", x), net.Same("Twiddle", x)));
+  const auto p = PartitionGraph(net.graph, {});
+  ASSERT_FALSE(p.ok());
+  EXPECT_NE(p.status().message().find("Frobnicate"), std::string::npos);
+  EXPECT_NE(p.status().message().find("Twiddle"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace temper::testing
