@@ -27,7 +27,8 @@ Status ValidateJob(const Job& job) {
     return InvalidArgument("job " + job.id + ": the model's name is not text of at most " +
                            std::to_string(kMaxName) + " bytes");
   }
-  if (job.request.size() > kMaxRequest || job.progress.size() > kMaxRequest) {
+  if (job.request.size() > kMaxRequest || job.progress.size() > kMaxRequest ||
+      job.message.size() > kMaxName) {
     return InvalidArgument("job " + job.id + ": it is longer than " + std::to_string(kMaxRequest) +
                            " bytes");
   }

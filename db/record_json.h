@@ -1,4 +1,4 @@
-// A record as one line of JSON: the form of export, import and shared logs (docs/formats).
+// A record as one line of JSON: the form of export, import and shared logs (docs/records.md).
 //
 //   {"temper_record":1,"workload":"<64 hex>","target":"...","threads":1,"numerics":"...",
 //    "schedule_hash":"<64 hex>","workload_text":"...","task":"...","flops":...,

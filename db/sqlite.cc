@@ -7,6 +7,9 @@
 namespace temper::db {
 namespace {
 
+// More than the largest job (job_store.cc), far more than the largest record.
+constexpr int kMaxRowBytes = 200 << 20;
+
 // A file: URI; only it can say `immutable`. Characters with a meaning there are escaped.
 std::string Uri(const std::string& path, bool immutable) {
   static constexpr char kDigits[] = "0123456789ABCDEF";
@@ -59,6 +62,10 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::string& path, Mo
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  // Nor may a damaged length make us allocate much.
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxRowBytes);
+  code = sqlite3_exec(handle, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return connection->Error(code);
   return connection;
 }
 

@@ -54,11 +54,15 @@ class FilterSql {
   int count_ = 0;
 };
 
-Job ReadJob(const Statement& row) {
+Result<Job> ReadJob(const Statement& row) {
   Job job;
   job.id = row.Bytes(0);
   job.model = row.Bytes(1);
-  job.state = static_cast<JobState>(row.Int(2));
+  int64_t state = row.Int(2);
+  if (state < 0 || state >= kJobStateCount) {
+    return DataLoss("job " + job.id + " is damaged: there is no state " + std::to_string(state));
+  }
+  job.state = static_cast<JobState>(state);
   job.request = row.Bytes(3);
   job.progress = row.Bytes(4);
   job.message = row.Bytes(5);
@@ -277,7 +281,8 @@ class SqliteStore final : public Store {
     for (;;) {
       TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
       if (!row) return jobs;
-      jobs.push_back(ReadJob(rows));
+      TEMPER_ASSIGN_OR_RETURN(Job job, ReadJob(rows));
+      jobs.push_back(std::move(job));
     }
   }
 

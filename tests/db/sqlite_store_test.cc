@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <functional>
 
 #include "base/file.h"
+#include "base/rng.h"
 #include "db/schema_steps.h"
 #include "db/sqlite.h"
 #include "db/sqlite_database.h"
@@ -314,6 +316,82 @@ TEST_F(SqliteStoreTest, ATruncatedFileGivesOneMessage) {
   Status status =
       store.ok() ? (*store)->ForEach({}, [](const Record&) { return true; }) : store.status();
   EXPECT_EQ(status.code(), Code::kDataLoss) << status.ToString();
+}
+
+// Whatever bytes are damaged, no record is served that was not put, and nothing crashes.
+TEST_F(SqliteStoreTest, RandomDamageNeverServesAWrongRecord) {
+  Fill(40);
+  const std::string sound = *ReadFile(path_);
+  Rng rng(1);
+  int refused = 0, served = 0;
+  for (int round = 0; round < 150; ++round) {
+    std::string content = sound;
+    for (uint64_t i = 0, n = 1 + rng.Uniform(8); i < n; ++i) {
+      // Half of the damage goes to the first page, where the schema is.
+      size_t at = rng.Uniform(rng.Chance(0.5) ? 4096 : content.size());
+      content[at] = static_cast<char>(rng.Next());
+    }
+    ASSERT_TRUE(WriteFileAtomic(path_, content).ok());
+    auto store = OpenSqliteStoreReadOnly(path_, Create());
+    if (!store.ok()) {
+      ++refused;
+      continue;
+    }
+    auto expect_original = [&](const Record& r) {
+      EXPECT_EQ(r, MakeRecord(1, static_cast<int>(r.median_us) - 10, r.median_us));
+      ++served;
+      return true;
+    };
+    Status read = (*store)->ForEach({}, expect_original);
+    EXPECT_TRUE(read.ok() || read.code() == Code::kDataLoss) << read.ToString();
+    auto top = (*store)->TopK(MakeKey(1), 5);
+    if (top.ok()) {
+      for (const Record& r : *top) expect_original(r);
+    }
+    EXPECT_TRUE((*store)->Check().ok());
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(served, 0);
+}
+
+TEST_F(SqliteStoreTest, AFullDiskIsOneMessageAndHarmsNothing) {
+  Fill(1);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // A limit on the size of files stands for the full disk.
+    signal(SIGXFSZ, SIG_IGN);
+    auto store = OpenSqliteStore(path_, Create());
+    if (!store.ok()) _exit(1);
+    rlimit limit{256 << 10, RLIM_INFINITY};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
+    std::vector<Record> large;
+    for (int i = 100; i < 1100; ++i) large.push_back(MakeRecord(1, i, 1));
+    Status status = (*store)->Put(large);
+    if (status.code() != Code::kResourceExhausted && status.code() != Code::kUnavailable) _exit(3);
+    if (status.message().find(path_) != 0) _exit(4);
+    auto best = (*store)->Best(MakeKey(1));
+    if (!best.ok() || !*best || (*best)->median_us != 10) _exit(5);
+    limit.rlim_cur = RLIM_INFINITY;
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(6);
+    _exit((*store)->Put(large).ok() ? 0 : 7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  auto store = Open();
+  EXPECT_EQ(store->Stats()->records, 1001);
+  EXPECT_TRUE(store->Check()->problems.empty());
+}
+
+TEST_F(SqliteStoreTest, ADamagedJobIsAnErrorNotAWrongState) {
+  {
+    ASSERT_TRUE(Open()->PutJob({.id = "j"}).ok());
+  }
+  Sql("UPDATE job SET state = -1");
+  EXPECT_EQ(Open()->ListJobs(true).status().code(), Code::kDataLoss);
+  EXPECT_EQ(Open()->GetJob("j").status().code(), Code::kDataLoss);
 }
 
 // Root may write anything, so another user tries.

@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "base/rng.h"
 #include "db/memory_store.h"
 #include "db/record_json.h"
 #include "tests/db/make_record.h"
@@ -69,6 +70,43 @@ TEST(RecordJson, BadLinesSayWhy) {
     EXPECT_NE(status.message().find(c.message), std::string::npos)
         << status.message() << " for " << c.message;
   }
+}
+
+// Whatever is done to a line, it is refused or gives a valid record.
+TEST(RecordJson, MutatedLinesNeverGiveAnInvalidRecord) {
+  const std::string good = RecordToJson(MakeRecord(1, 1, 10));
+  Rng rng(1);
+  int accepted = 0, refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string line = good;
+    for (uint64_t i = 0, n = 1 + rng.Uniform(3); i < n; ++i) {
+      size_t at = rng.Uniform(line.size());
+      switch (rng.Uniform(4)) {
+        case 0:
+          line[at] = static_cast<char>(rng.Next());
+          break;
+        case 1:
+          line.erase(at, 1 + rng.Uniform(20));
+          break;
+        case 2:
+          line.insert(at, line.substr(rng.Uniform(line.size()), 1 + rng.Uniform(20)));
+          break;
+        default:
+          line[at] = "0123456789-.eE\"[]{}:,"[rng.Uniform(21)];
+      }
+    }
+    auto record = RecordFromJson(line);
+    if (record.ok()) {
+      EXPECT_TRUE(ValidateRecord(*record).ok()) << line;
+      EXPECT_EQ(*RecordFromJson(RecordToJson(*record)), *record) << line;
+      ++accepted;
+    } else {
+      EXPECT_EQ(record.status().code(), Code::kInvalidArgument);
+      ++refused;
+    }
+  }
+  EXPECT_GT(accepted, 0);
+  EXPECT_GT(refused, 0);
 }
 
 TEST(Transfer, ExportThenImportGivesTheSameStore) {
