@@ -1,12 +1,13 @@
 #include "worker/runner/control.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace temper::runner {
 namespace {
 
 // Enough independent chains to fill two units of latency 4 to 5.
-constexpr int kChains = 12;
+constexpr int kChains = 12;  // a0 to a11
 constexpr double kSeconds = 50e-6;
 
 using Vector4 = float __attribute__((vector_size(16)));
@@ -16,20 +17,20 @@ using Vector16 = float __attribute__((vector_size(64)));
 // A macro, because a target attribute cannot be a template's argument. One block of assembly an
 // iteration: written as arithmetic on an array, the compiler keeps the chains in memory, and the
 // loop then runs at well under half of the peak.
-#define TEMPER_CONTROL_LOOP(name, vector, attributes, code)                                   \
-  attributes float name(int64_t iterations, float start) {                                    \
-    vector a[kChains];                                                                        \
-    for (int i = 0; i < kChains; ++i) a[i] = vector{} + (start + static_cast<float>(i));      \
-    vector m = vector{} + 0.999f, b = vector{} + 0.001f;                                      \
-    for (int64_t n = 0; n < iterations; ++n) {                                                \
-      asm volatile(code                                                                       \
-                   : "+v"(a[0]), "+v"(a[1]), "+v"(a[2]), "+v"(a[3]), "+v"(a[4]), "+v"(a[5]),  \
-                     "+v"(a[6]), "+v"(a[7]), "+v"(a[8]), "+v"(a[9]), "+v"(a[10]), "+v"(a[11]) \
-                   : [m] "v"(m), [b] "v"(b));                                                 \
-    }                                                                                         \
-    vector sum = a[0];                                                                        \
-    for (int i = 1; i < kChains; ++i) sum += a[i];                                            \
-    return sum[0];                                                                            \
+#define TEMPER_CONTROL_LOOP(name, vector, attributes, code)                                     \
+  attributes float name(int64_t iterations, float start) {                                      \
+    vector a0 = vector{} + start, a1 = a0 + 1.0f, a2 = a0 + 2.0f, a3 = a0 + 3.0f;               \
+    vector a4 = a0 + 4.0f, a5 = a0 + 5.0f, a6 = a0 + 6.0f, a7 = a0 + 7.0f, a8 = a0 + 8.0f;      \
+    vector a9 = a0 + 9.0f, a10 = a0 + 10.0f, a11 = a0 + 11.0f;                                  \
+    vector m = vector{} + 0.999f, b = vector{} + 0.001f;                                        \
+    for (int64_t n = 0; n < iterations; ++n) {                                                  \
+      asm volatile(code                                                                         \
+                   : "+v"(a0), "+v"(a1), "+v"(a2), "+v"(a3), "+v"(a4), "+v"(a5), "+v"(a6),      \
+                     "+v"(a7), "+v"(a8), "+v"(a9), "+v"(a10), "+v"(a11)                         \
+                   : [m] "v"(m), [b] "v"(b));                                                   \
+    }                                                                                           \
+    vector sum = ((a0 + a1) + (a2 + a3)) + ((a4 + a5) + (a6 + a7)) + ((a8 + a9) + (a10 + a11)); \
+    return sum[0];                                                                              \
   }
 
 #define TEMPER_TWELVE(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
@@ -66,7 +67,7 @@ ControlKernel::ControlKernel() {
   }
   iterations_ = 1000;
   double fastest = 1;
-  for (int i = 0; i < 20; ++i) fastest = fastest < Run() ? fastest : Run();
+  for (int i = 0; i < 20; ++i) fastest = std::min(fastest, Run());
   iterations_ = static_cast<int64_t>(1000 * kSeconds / fastest) + 1;
   flops_ = 2.0 * kChains * lanes * static_cast<double>(iterations_);
 }
