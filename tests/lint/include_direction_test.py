@@ -114,7 +114,9 @@ def check_direction(tree):
         for quoted, _ in INCLUDE.findall(text):
             if not quoted:
                 continue
-            generated = matches(quoted, "proto") and quoted.endswith(".pb.h")
+            # x.pb.h and x.grpc.pb.h are made of x.proto at build.
+            proto = re.sub(r"(\.grpc)?\.pb\.h$", ".proto", quoted)
+            generated = proto != quoted and proto in tree
             if quoted not in tree and matches(path, "deploy"):
                 # Its public headers are installed together, into any folder.
                 quoted = os.path.dirname(path) + "/" + quoted
@@ -171,7 +173,7 @@ def read_tree(root):
         folders[:] = sorted(f for f in folders if not f.startswith((".", "build"))
                             and f != "__pycache__" and not f.endswith(".egg-info"))
         for name in files:
-            if name.endswith(SOURCES) or name == "README.md":
+            if name.endswith(SOURCES + (".proto",)) or name == "README.md":
                 path = os.path.join(folder, name)
                 with open(path, encoding="utf-8") as file:
                     tree[os.path.relpath(path, root)] = file.read()
@@ -192,6 +194,7 @@ class CheckerTest(unittest.TestCase):
             "compiler/codegen/llvm/d.cc": "#include <llvm/IR/Module.h>\n"
                                           '#include "deploy/runtime/abi.h"\n',
             "deploy/runtime/abi.h": "",
+            "proto/x.proto": "",
             "tuner/server/e.cc": '#include "proto/x.grpc.pb.h"\n#include <grpcpp/grpcpp.h>\n',
             "tests/f.cc": '#include "compiler/tir/b.h"\n#include "base/a.h"\n',
         }
@@ -229,6 +232,7 @@ class CheckerTest(unittest.TestCase):
                           "no file")
 
     def test_missing_file(self):
+        self.assert_fault(check_direction({"db/a.h": '#include "proto/x.pb.h"\n'}), "no file")
         self.assert_fault(check_direction({"base/a.h": '#include "b.h"\n'}), 'no file "b.h"')
 
     def test_sources_do_not_include_tests(self):
