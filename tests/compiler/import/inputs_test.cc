@@ -1,0 +1,82 @@
+#include "compiler/import/inputs.h"
+
+#include "tests/compiler/import/model.h"
+
+namespace temper::importer {
+namespace {
+
+Model Open() {
+  Model model;
+  model.Input("x", {-2, 3, -1, 8}).Input("mask", {-2}).Output("y").Output("m");
+  model.Node("Relu", {"x"}, {"y"});
+  model.Node("Neg", {"mask"}, {"m"});
+  return model;
+}
+
+ImportOptions Shapes(const std::vector<std::string>& flags) {
+  ImportOptions options;
+  for (const std::string& flag : flags) {
+    const Status status = ParseShapeFlag(flag, &options);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  return options;
+}
+
+TEST(InputsTest, OpenDimensionsAreNamedWithTheFlag) {
+  ExpectError(Open().Import().status(),
+              "test.onnx: input 'x' float32[N,3,?,8] leaves dimension 0 ('N'), 2 open; set its "
+              "sizes, such as --shape x=1x3x224x8");
+  ImportOptions options;
+  options.allow_open_dims = true;
+  const auto graph = Open().Import(options);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->type(graph->inputs()[0]).ToString(), "float32[N,3,?,8]");
+}
+
+TEST(InputsTest, ShapesFillDimensionsAndNames) {
+  const auto graph = Open().Import(Shapes({"x=2x3x5x8"}));
+  ASSERT_TRUE(graph.ok()) << graph.status().message();
+  EXPECT_EQ(graph->type(graph->inputs()[0]).ToString(), "float32[2,3,5,8]");
+  EXPECT_EQ(graph->type(graph->inputs()[1]).ToString(), "float32[2]");
+}
+
+TEST(InputsTest, WrongShapesAreRefused) {
+  ExpectError(Open().Import(Shapes({"x=2x3x5"})).status(),
+              "--shape x=2x3x5: it has 3 dimensions instead of 4; the model declares 'x' as "
+              "float32[N,3,?,8]");
+  ExpectError(Open().Import(Shapes({"x=2x4x5x8"})).status(), "dimension 1 is fixed at 3");
+  ExpectError(Open().Import(Shapes({"x=2x3x5x8", "mask=3"})).status(),
+              "dimension 'N' is 2 in input 'x' but 3 in input 'mask'");
+  ExpectError(Open().Import(Shapes({"z=1"})).status(),
+              "--shape names 'z', which is no input; the model's inputs are 'x' float32[N,3,?,8], "
+              "'mask' float32[N]");
+}
+
+TEST(InputsTest, InitializersAreConstantsUnlessNamed) {
+  Model model = Open();
+  model.Input("w", {-1}).Floats("w", {2}, {1, 2});
+  model.Node("Abs", {"w"}, {"a"});
+  model.Output("a");
+  const auto constant = model.Import(Shapes({"x=2x3x5x8"}));
+  ASSERT_TRUE(constant.ok()) << constant.status().message();
+  EXPECT_EQ(constant->inputs().size(), 2u);
+  const auto input = model.Import(Shapes({"x=2x3x5x8", "w=7"}));
+  ASSERT_TRUE(input.ok()) << input.status().message();
+  EXPECT_EQ(input->inputs().size(), 3u);
+  EXPECT_EQ(input->type(input->outputs()[2]).ToString(), "float32[7]");
+}
+
+TEST(InputsTest, FlagsThatAreNotShapes) {
+  ImportOptions options;
+  for (const char* flag : {"x", "=1", "x=1x", "x=x1", "x=1xx2", "x=-1", "x=0", "x=1,2", "x=1x 2",
+                           "x=99999999999999999999"}) {
+    ExpectError(ParseShapeFlag(flag, &options), "expected NAME=SIZES");
+  }
+  EXPECT_TRUE(ParseShapeFlag("a=b=1x2", &options).ok());
+  EXPECT_EQ(options.shapes["a=b"], (graph::Shape{1, 2}));
+  EXPECT_TRUE(ParseShapeFlag("scalar=", &options).ok());
+  ExpectError(ParseShapeFlag("scalar=1", &options), "--shape names 'scalar' twice");
+}
+
+}  // namespace
+}  // namespace temper::importer
