@@ -79,11 +79,18 @@ class Emitter {
     }
     for (int id : program_.inputs) {
       int tensor = packed_as[id] >= 0 ? packed_as[id] : id;
-      Argument a{tensor, id, false, program_.tensors[id].constant, {}};
-      if (tensor != id) a.pack = plan_.schedule->steps[tensor - first_pack].dims;
+      const te::Tensor& input = program_.tensors[id];
+      Argument a{tensor, id, false, input.constant, {}, input.transform};
+      if (tensor != id) {
+        a.pack = plan_.schedule->steps[tensor - first_pack].dims;
+      } else if (input.transform.rows > 0) {
+        for (size_t d = 0; d < input.shape.size(); ++d) {
+          a.pack.push_back({static_cast<int>(d), input.shape[d], 1});
+        }
+      }
       AddArgument(std::move(a));
     }
-    for (int id : program_.outputs) AddArgument({id, id, true, false, {}});
+    for (int id : program_.outputs) AddArgument({id, id, true, false, {}, {}});
     for (tir::Buffer& b : out_.function.buffers) {
       if (b.scope != Scope::kWorkspace || b.param >= 0) continue;
       b.workspace_offset = out_.function.workspace_bytes;

@@ -4,12 +4,14 @@
 #include "compiler/lower/plan.h"
 #include "compiler/schedule/legality.h"
 #include "compiler/schedule/steps.h"
+#include "compiler/te/alternatives.h"
 
 namespace temper::lower {
 
 Result<Lowered> LowerToLoops(const te::Program& program, const schedule::Schedule& schedule,
                              const Target& target) {
-  TEMPER_ASSIGN_OR_RETURN(te::Program stepped, schedule::ApplySteps(program, schedule.steps));
+  TEMPER_ASSIGN_OR_RETURN(te::Program chosen, te::MakeAlternative(program, schedule.alternative));
+  TEMPER_ASSIGN_OR_RETURN(te::Program stepped, schedule::ApplySteps(chosen, schedule.steps));
   TEMPER_RETURN_IF_ERROR(schedule::CheckStages(stepped, schedule));
   TEMPER_ASSIGN_OR_RETURN(Plan plan, MakePlan(stepped, schedule));
   return Emit(std::move(plan), target);

@@ -18,6 +18,7 @@ struct Argument {
   bool output = false;
   bool constant = false;
   std::vector<schedule::PackDim> pack;  // empty: passed as it is
+  te::ConstantTransform transform;      // applied to the constant before it is packed
 };
 
 struct Lowered {

@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/readers.h"
 #include "compiler/schedule/steps.h"
+#include "compiler/te/alternatives.h"
 
 namespace temper::schedule {
 namespace {
@@ -242,7 +243,8 @@ class Check {
 }  // namespace
 
 Status CheckLegal(const te::Program& program, const Schedule& schedule, const Target&) {
-  TEMPER_ASSIGN_OR_RETURN(te::Program p, ApplySteps(program, schedule.steps));
+  TEMPER_ASSIGN_OR_RETURN(te::Program chosen, te::MakeAlternative(program, schedule.alternative));
+  TEMPER_ASSIGN_OR_RETURN(te::Program p, ApplySteps(chosen, schedule.steps));
   return CheckStages(p, schedule);
 }
 

@@ -26,6 +26,15 @@ inline constexpr int kMaxStages = 64;
 inline constexpr int kMaxTensors = 128;
 inline constexpr int64_t kMaxElements = int64_t{1} << 40;
 
+// How a constant of an alternative program is made from the workload's: with `matrix` of `rows`
+// rows and 3 columns, t[a, b, o, i] = sum over p, q of matrix[a, p] * matrix[b, q] *
+// source[o, i, p, q]. No rows: it is the workload's constant as it is.
+struct ConstantTransform {
+  int rows = 0;
+  std::vector<int64_t> source_shape;
+  std::vector<double> matrix;
+};
+
 struct Tensor {
   std::string name;
   DType dtype = DType::kFloat32;
@@ -33,8 +42,9 @@ struct Tensor {
   // Elements of zeros stored around the tensor in each dimension; empty: none. A body may index
   // into the halo. Only program inputs and outputs have one.
   std::vector<int64_t> halo_before, halo_after;
-  bool constant = false;  // a weight: known when the kernel is compiled, packed as it is read
-  int producer = -1;      // the stage that computes it, -1 for a program input
+  bool constant = false;        // a weight: known when the kernel is compiled, packed as it is read
+  int producer = -1;            // the stage that computes it, -1 for a program input
+  ConstantTransform transform;  // constants of alternatives (alternatives.h) only
 };
 
 enum class Combiner : uint8_t { kNone, kSum, kMax, kMin, kProd };
