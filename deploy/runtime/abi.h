@@ -40,7 +40,12 @@ typedef enum {
 
 /* How a constant is reordered: dst[i0..] = src[s0..] with s_a = sum over dst dimensions d with
  * axis[d] == a of i_d * step[d]; where some s_a is past the source's extent, dst gets zero.
- * dst is dense, row-major. */
+ * dst is dense, row-major.
+ *
+ * Where transform_rows is not 0, the source is a float32 convolution kernel k of the shape
+ * [O, I, 3, 3], and what is reordered is its Winograd transform u of the shape [R, R, O, I]:
+ * u[a, b, o, i] = sum over p, q of transform[a][p] * transform[b][q] * k[o, i, p, q], computed in
+ * double; axis[] then counts u's axes. */
 typedef struct {
   int32_t element_bytes;
   int32_t src_rank;
@@ -49,6 +54,8 @@ typedef struct {
   int64_t dst_shape[TEMPER_MAX_DIMS];
   int32_t axis[TEMPER_MAX_DIMS];
   int64_t step[TEMPER_MAX_DIMS];
+  int32_t transform_rows;  /* R, at most 16 */
+  const double* transform; /* R x 3 */
 } temper_pack;
 
 typedef struct {
@@ -56,8 +63,9 @@ typedef struct {
   int32_t role;  /* temper_arg_role */
   int32_t dtype; /* DType */
   int32_t rank;
-  /* The logical tensor; the buffer is dense row-major over shape + halo_before + halo_after. The
-   * halo holds zeros whenever a kernel reads it; a kernel writes the halo of its outputs. */
+  /* The tensor that the kernel is handed, of a packed constant the packed one; the buffer is
+   * dense row-major over shape + halo_before + halo_after. The halo holds zeros whenever a kernel
+   * reads it; a kernel writes the halo of its outputs. */
   int64_t shape[TEMPER_MAX_DIMS];
   int64_t halo_before[TEMPER_MAX_DIMS];
   int64_t halo_after[TEMPER_MAX_DIMS];

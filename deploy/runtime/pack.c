@@ -1,7 +1,10 @@
 #include "deploy/runtime/pack.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "deploy/runtime/kernel_transform.h"
 
 #define MAX_BYTES (INT64_C(1) << 60)
 
@@ -55,12 +58,31 @@ static int IsValid(const temper_pack* p) {
   return 1;
 }
 
+/* The reorder alone, of what the transform makes. Returns 0 where the transform is not one. */
+static int Transformed(const temper_pack* p, temper_pack* out) {
+  *out = *p;
+  out->transform_rows = 0;
+  if (p->transform_rows == 0) return 1;
+  if (p->transform_rows < 1 || p->transform_rows > TEMPER_MAX_TRANSFORM_ROWS || !p->transform ||
+      p->element_bytes != 4 || p->src_rank != 4 || p->src_shape[2] != 3 || p->src_shape[3] != 3) {
+    return 0;
+  }
+  out->src_shape[0] = out->src_shape[1] = p->transform_rows;
+  out->src_shape[2] = p->src_shape[0];
+  out->src_shape[3] = p->src_shape[1];
+  return 1;
+}
+
 int64_t temper_pack_src_bytes(const temper_pack* pack) {
-  return IsValid(pack) ? Bytes(pack->element_bytes, pack->src_rank, pack->src_shape) : -1;
+  temper_pack plain;
+  if (!Transformed(pack, &plain) || !IsValid(&plain)) return -1;
+  return Bytes(pack->element_bytes, pack->src_rank, pack->src_shape);
 }
 
 int64_t temper_pack_dst_bytes(const temper_pack* pack) {
-  return IsValid(pack) ? Bytes(pack->element_bytes, pack->dst_rank, pack->dst_shape) : -1;
+  temper_pack plain;
+  if (!Transformed(pack, &plain)) return -1;
+  return IsValid(&plain) ? Bytes(pack->element_bytes, pack->dst_rank, pack->dst_shape) : -1;
 }
 
 static void MakePlan(const temper_pack* p, plan* out) {
@@ -154,6 +176,16 @@ static void PackFrom(plan* p, int d, const char* src, char* dst) {
   if (n < p->shape[d]) memset(dst + n * dst_stride, 0, (size_t)((p->shape[d] - n) * dst_stride));
 }
 
+static void Reorder(const temper_pack* pack, const void* src, void* dst) {
+  plan p;
+  MakePlan(pack, &p);
+  if (p.rank == 0) {
+    memcpy(dst, src, (size_t)pack->element_bytes);
+  } else {
+    PackFrom(&p, 0, src, dst);
+  }
+}
+
 int temper_pack_run(const temper_pack* pack, const void* src, void* dst) {
   const int64_t dst_bytes = temper_pack_dst_bytes(pack);
   if (dst_bytes < 0) return -1;
@@ -162,12 +194,17 @@ int temper_pack_run(const temper_pack* pack, const void* src, void* dst) {
     memset(dst, 0, (size_t)dst_bytes);
     return 0;
   }
-  plan p;
-  MakePlan(pack, &p);
-  if (p.rank == 0) {
-    memcpy(dst, src, (size_t)pack->element_bytes);
-  } else {
-    PackFrom(&p, 0, src, dst);
+  if (pack->transform_rows == 0) {
+    Reorder(pack, src, dst);
+    return 0;
   }
+  temper_pack plain;
+  Transformed(pack, &plain);
+  float* transformed = malloc((size_t)Bytes(plain.element_bytes, plain.src_rank, plain.src_shape));
+  if (!transformed) return -2;
+  temper_kernel_transform(pack->transform_rows, pack->transform, pack->src_shape[0],
+                          pack->src_shape[1], src, transformed);
+  Reorder(&plain, transformed, dst);
+  free(transformed);
   return 0;
 }

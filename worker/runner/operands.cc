@@ -77,6 +77,10 @@ std::string LayoutBytes(const temper_arg_info& info) {
   add(p.dst_shape, sizeof(int64_t) * static_cast<size_t>(p.dst_rank));
   add(p.axis, sizeof(int32_t) * static_cast<size_t>(p.dst_rank));
   add(p.step, sizeof(int64_t) * static_cast<size_t>(p.dst_rank));
+  add(&p.transform_rows, sizeof(p.transform_rows));
+  if (p.transform_rows > 0) {
+    add(p.transform, sizeof(double) * 3 * static_cast<size_t>(p.transform_rows));
+  }
   return bytes;
 }
 

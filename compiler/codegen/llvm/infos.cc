@@ -39,6 +39,11 @@ class Data {
     all.resize(TEMPER_MAX_DIMS);
     return llvm::ConstantDataArray::get(b_.getContext(), all);
   }
+  // An array of them, or null for none.
+  Constant* F64Array(const std::vector<double>& v) {
+    if (v.empty()) return Null();
+    return Private(llvm::ConstantDataArray::get(b_.getContext(), v), "numbers", 16);
+  }
   Constant* Private(Constant* value, const char* name, int align) {
     auto* g = new llvm::GlobalVariable(module_, value->getType(), true,
                                        llvm::GlobalValue::PrivateLinkage, value, name);
@@ -74,6 +79,7 @@ Result<Constant*> PackInfo(Data& data, const te::Tensor& source, const lower::Ar
   TEMPER_RETURN_IF_ERROR(CheckRank(argument.pack.size(), "the packed form of " + source.name));
   std::vector<int64_t> shape, step;
   std::vector<int32_t> axis;
+  const te::ConstantTransform& transform = argument.transform;
   for (const schedule::PackDim& d : argument.pack) {
     shape.push_back(d.extent);
     axis.push_back(d.axis);
@@ -81,7 +87,8 @@ Result<Constant*> PackInfo(Data& data, const te::Tensor& source, const lower::Ar
   }
   return data.Private(data.Struct({data.I32(ByteSize(source.dtype)), data.I32(source.shape.size()),
                                    data.Dims(source.shape), data.I32(argument.pack.size()),
-                                   data.Dims(shape), data.Dims(axis), data.Dims(step)}),
+                                   data.Dims(shape), data.Dims(axis), data.Dims(step),
+                                   data.I32(transform.rows), data.F64Array(transform.matrix)}),
                       "pack", 16);
 }
 
@@ -115,11 +122,14 @@ Status EmitCandidateInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Ker
     const te::Tensor& source = program.tensors.at(a.source);
     TEMPER_RETURN_IF_ERROR(CheckRank(source.shape.size(), "tensor " + source.name));
     TEMPER_ASSIGN_OR_RETURN(Constant * pack, PackInfo(data, source, a));
+    std::vector<int64_t> shape = source.shape;  // of what the kernel is handed
+    if (!a.pack.empty()) shape.clear();
+    for (const schedule::PackDim& d : a.pack) shape.push_back(d.extent);
     int role = a.output ? TEMPER_ARG_OUTPUT : a.constant ? TEMPER_ARG_CONSTANT : TEMPER_ARG_INPUT;
-    args.push_back(data.Struct(
-        {data.Text(source.name), data.I32(role), data.I32(static_cast<int>(source.dtype)),
-         data.I32(source.shape.size()), data.Dims(source.shape), data.Dims(source.halo_before),
-         data.Dims(source.halo_after), pack}));
+    args.push_back(data.Struct({data.Text(source.name), data.I32(role),
+                                data.I32(static_cast<int>(source.dtype)), data.I32(shape.size()),
+                                data.Dims(shape), data.Dims(source.halo_before),
+                                data.Dims(source.halo_after), pack}));
   }
   data.Export(
       data.Struct({data.I32(TEMPER_ABI_VERSION), data.I32(args.size()), data.Array(args, "args"),

@@ -8,9 +8,11 @@
 #include "base/rng.h"
 #include "compiler/schedule/legality.h"
 #include "compiler/schedule/steps.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/tir/interpreter.h"
 #include "compiler/tir/printer.h"
 #include "compiler/tir/verify.h"
+#include "deploy/runtime/kernel_transform.h"
 #include "tests/compiler/lower/small_programs.h"
 
 namespace temper::lower {
@@ -85,7 +87,16 @@ Result<std::vector<float>> RunForm(const te::Program& p, const Lowered& l, const
       data.emplace_back(b.ElementCount(), 99.0f);
     } else {
       data.push_back(Fill(b, a.source));
-      if (!a.pack.empty()) data.back() = Pack(data.back(), t.shape, a.pack);
+      std::vector<int64_t> shape = t.shape;
+      if (a.transform.rows > 0) {
+        int64_t r = a.transform.rows;
+        std::vector<float> u(r * r * shape[0] * shape[1]);
+        temper_kernel_transform(a.transform.rows, a.transform.matrix.data(), shape[0], shape[1],
+                                data.back().data(), u.data());
+        data.back() = u;
+        shape = {r, r, shape[0], shape[1]};
+      }
+      if (!a.pack.empty()) data.back() = Pack(data.back(), shape, a.pack);
     }
   }
   std::vector<void*> args;
@@ -244,6 +255,21 @@ TEST(Lower, SoftmaxRowByRow) {
   out.scope = tir::Scope::kParam;
   s.stages = {row, exps, row, out};
   ExpectRight(p, s);
+}
+
+// Every stage of the alternative at root, its short sums unrolled, computes the convolution.
+TEST(Lower, WinogradComputesTheConvolution) {
+  for (auto [h, w, halo] : {std::tuple{8, 8, 1}, {7, 10, 1}, {6, 9, 0}}) {
+    te::Program p = ConvBatch(2, h, w, 3, 5, halo);
+    for (int alternative : {1, 2}) {
+      auto winograd = te::MakeAlternative(p, alternative);
+      ASSERT_TRUE(winograd.ok());
+      Schedule s = ReferenceSchedule(*winograd, Avx512());
+      s.alternative = alternative;
+      ExpectRight(p, s);
+      if (HasFatalFailure()) FAIL() << h << "x" << w << " alternative " << alternative;
+    }
+  }
 }
 
 // Random loops for every stage at root: fused groups, factors, orders, binds, edges.

@@ -88,6 +88,33 @@ te::Program ConvWithPadStage(int64_t h, int64_t ci, int64_t co) {
   return p;
 }
 
+te::Program ConvBatch(int64_t n, int64_t h, int64_t w, int64_t ci, int64_t co, int64_t halo) {
+  te::Program p;
+  int64_t grow = 2 - 2 * halo;  // without a halo the image itself is larger
+  int x = p.AddInput("x", DType::kFloat32, {n, h + grow, w + grow, ci});
+  if (halo > 0) p.tensors[x].halo_before = p.tensors[x].halo_after = {0, halo, halo, 0};
+  int k = p.AddInput("k", DType::kFloat32, {co, ci, 3, 3}, true);
+  te::Stage s;
+  s.name = "conv";
+  s.spatial = Axes(p, {n, h, w, co});
+  s.reduce = Axes(p, {3, 3, ci});
+  s.combiner = Combiner::kSum;
+  Expr y = s.spatial[1].var, z = s.spatial[2].var, o = s.spatial[3].var;
+  Expr ky = s.reduce[0].var, kz = s.reduce[1].var, c = s.reduce[2].var;
+  Expr shift = tir::Index(-halo);
+  s.body = Read(p, x, {s.spatial[0].var, y + ky + shift, z + kz + shift, c}) *
+           Read(p, k, {o, c, ky, kz});
+  int acc = p.AddStage(std::move(s));
+  te::Stage r;
+  r.name = "relu";
+  r.spatial = Axes(p, {n, h, w, co});
+  r.body = tir::Max(
+      Read(p, acc, {r.spatial[0].var, r.spatial[1].var, r.spatial[2].var, r.spatial[3].var}),
+      tir::FloatImm(DType::kFloat32, 0));
+  p.outputs = {p.AddStage(std::move(r))};
+  return p;
+}
+
 te::Program Softmax(int64_t rows, int64_t columns) {
   te::Program p;
   int x = p.AddInput("x", DType::kFloat32, {rows, columns});

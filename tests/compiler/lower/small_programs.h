@@ -13,6 +13,9 @@ te::Program ConvWithHalo(int64_t h, int64_t ci, int64_t co);
 // The same without halos: the padding is a stage of its own.
 te::Program ConvWithPadStage(int64_t h, int64_t ci, int64_t co);
 
+// 3x3 over images of h x w with a batch, and a ReLU; `halo` zeros around the input (0 or 1).
+te::Program ConvBatch(int64_t n, int64_t h, int64_t w, int64_t ci, int64_t co, int64_t halo);
+
 te::Program Softmax(int64_t rows, int64_t columns);
 
 }  // namespace temper::lower

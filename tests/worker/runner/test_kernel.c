@@ -57,7 +57,7 @@ static int run(temper_context* context, void* const* args, void* workspace) {
 }
 
 #if defined(PACKED)
-static const temper_pack pack = {4, 2, {ROWS, COLS}, 2, {COLS, ROWS}, {1, 0}, {1, 1}};
+static const temper_pack pack = {4, 2, {ROWS, COLS}, 2, {COLS, ROWS}, {1, 0}, {1, 1}, 0, NULL};
 #endif
 
 static const temper_arg_info args[] = {
