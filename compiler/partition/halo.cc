@@ -1,25 +1,62 @@
 #include "compiler/partition/halo.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "compiler/ops/op_table.h"
 #include "compiler/ops/window.h"
 
 namespace temper::partition {
+namespace {
+
+// Values that are to have one halo, by union and find.
+class Classes {
+ public:
+  explicit Classes(int values) : parent_(values) { std::iota(parent_.begin(), parent_.end(), 0); }
+  int Of(int value) {
+    while (parent_[value] != value) value = parent_[value] = parent_[parent_[value]];
+    return value;
+  }
+  void Join(int a, int b) { parent_[Of(a)] = Of(b); }
+
+ private:
+  std::vector<int> parent_;
+};
+
+}  // namespace
 
 ops::Halos AssignHalos(const graph::Graph& graph) {
-  ops::Halos halos;
+  Classes classes(graph.value_count());
+  ops::Halos by_class;
   for (int id : graph.order()) {
     const graph::Node& node = graph.node(id);
-    const int value = node.Input(0);
-    if (value == graph::kNone || graph.ProducerOf(value) == nullptr || graph.IsOutput(value)) {
-      continue;
+    const int x = node.Input(0), y = node.Output(0);
+    const ops::OpEntry* entry = ops::FindBuilder(node);
+    if (entry == nullptr || x == graph::kNone || y == graph::kNone) continue;
+    if (entry->kind != ops::OpKind::kElementwise) continue;
+    for (int value : node.inputs) {
+      if (value == graph::kNone || graph.value(value).IsConstant()) continue;
+      if (graph.type(value).dims == graph.type(y).dims) classes.Join(value, y);
     }
+  }
+  for (int id : graph.order()) {
+    const graph::Node& node = graph.node(id);
     const ops::Halo wanted = ops::WantedHalo(graph, node);
     if (wanted.before.empty()) continue;
-    ops::Halo& halo = halos.try_emplace(value, wanted).first->second;
+    ops::Halo& halo = by_class.try_emplace(classes.Of(node.inputs[0]), wanted).first->second;
     for (size_t d = 0; d < halo.before.size(); ++d) {
-      halo.before[d] = std::max(halo.before[d], wanted.before[d]);
-      halo.after[d] = std::max(halo.after[d], wanted.after[d]);
+      const int64_t most = std::max(wanted.before[d], wanted.after[d]);
+      halo.before[d] = std::max(halo.before[d], most);
+      halo.after[d] = std::max(halo.after[d], most);
+    }
+  }
+  ops::Halos halos;
+  for (int id : graph.order()) {
+    for (int value : graph.node(id).outputs) {
+      if (value == graph::kNone || graph.IsOutput(value)) continue;
+      if (auto found = by_class.find(classes.Of(value)); found != by_class.end()) {
+        halos[value] = found->second;
+      }
     }
   }
   return halos;

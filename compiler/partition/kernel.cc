@@ -5,6 +5,7 @@
 
 #include "compiler/ops/emitter.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/partition/inline.h"
 
 namespace temper::partition {
 
@@ -32,7 +33,7 @@ Result<Kernel> BuildKernel(const graph::Graph& graph, const ops::Halos& halos, c
     kernel.output_values.push_back(value);
   }
   kernel.input_values = emitter.input_values();
-  kernel.program = emitter.TakeProgram();
+  kernel.program = InlinePoints(emitter.TakeProgram());
   kernel.program.name = name;
   TEMPER_RETURN_IF_ERROR(te::Verify(kernel.program).WithContext(last.Describe()));
   kernel.view = kernel.input_values.size() == 1 && kernel.output_values.size() == 1 &&
