@@ -20,6 +20,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 
 #include "base/narrow_float.h"
 #include "compiler/tir/verify.h"
@@ -113,6 +114,28 @@ class OrderFinder {
 
   const Program& p_;
   Order order_;
+};
+
+// Rewrites a body for other variables and tensors; what is shared stays shared.
+struct Renumbering {
+  const std::vector<Expr>& vars;
+  const std::vector<int>& tensors;
+  std::unordered_map<const ExprNode*, Expr> done;
+
+  Expr Apply(const Expr& e) {
+    if (e->kind() == ExprKind::kVar) return vars[e->var_id()];
+    if (auto at = done.find(e.get()); at != done.end()) return at->second;
+    std::vector<Expr> operands;
+    operands.reserve(e->operands().size());
+    for (const Expr& o : e->operands()) operands.push_back(Apply(o));
+    Expr out = e;
+    if (e->kind() == ExprKind::kLoad) {
+      out = ExprNode::Make(e->kind(), e->type(), operands, tensors[e->buffer()]);
+    } else if (!operands.empty()) {
+      out = e->WithOperands(operands);
+    }
+    return done.emplace(e.get(), std::move(out)).first->second;
+  }
 };
 
 class Writer {
@@ -531,12 +554,7 @@ Program Canonicalize(const Program& program) {
         vars[old] = a.var;
       }
     }
-    s.body = tir::Rewrite(s.body, [&](const Expr& e) {
-      if (e->kind() == ExprKind::kVar) return vars[e->var_id()];
-      if (e->kind() != ExprKind::kLoad) return Expr();
-      return ExprNode::Make(ExprKind::kLoad, e->type(), e->operands(),
-                            order.tensor_index[e->buffer()]);
-    });
+    s.body = Renumbering{vars, order.tensor_index, {}}.Apply(s.body);
     out.stages.push_back(std::move(s));
   }
   for (int id : program.outputs) out.outputs.push_back(order.tensor_index[id]);
