@@ -82,7 +82,14 @@ bool IntBinary(std::string_view op, bool fmod, int64_t a, int64_t b, int64_t* re
   return false;
 }
 
-bool FloatBinary(std::string_view op, double a, double b, double* result) {
+// The remainder with the sign of the divisor, also where it is zero.
+double FloorMod(double a, double b) {
+  const double r = std::fmod(a, b);
+  if (r == 0) return std::copysign(r, b);
+  return (r < 0) != (b < 0) ? r + b : r;
+}
+
+bool FloatBinary(std::string_view op, bool fmod, double a, double b, double* result) {
   if (op == "Add" || op == "Sum") return *result = a + b, true;
   if (op == "Sub") return *result = a - b, true;
   if (op == "Mul") return *result = a * b, true;
@@ -90,7 +97,7 @@ bool FloatBinary(std::string_view op, double a, double b, double* result) {
   if (op == "Pow") return *result = std::pow(a, b), true;
   if (op == "Max") return *result = std::isnan(a) || a > b ? a : b, true;
   if (op == "Min") return *result = std::isnan(a) || a < b ? a : b, true;
-  if (op == "Mod") return *result = std::fmod(a, b), true;
+  if (op == "Mod") return *result = fmod ? std::fmod(a, b) : FloorMod(a, b), true;
   if (op == "Equal") return *result = a == b, true;
   if (op == "Less") return *result = a < b, true;
   if (op == "LessOrEqual") return *result = a <= b, true;
@@ -114,7 +121,7 @@ bool Apply(std::string_view op, bool fmod, const Tensor& a, const Tensor& b, DTy
     for (int64_t i = 0; i < count && ok; ++i, out += size) {
       if (floats) {
         double r = 0;
-        ok = FloatBinary(op, a.DoubleAt(ia + i * step_a), b.DoubleAt(ib + i * step_b), &r);
+        ok = FloatBinary(op, fmod, a.DoubleAt(ia + i * step_a), b.DoubleAt(ib + i * step_b), &r);
         // An integer base with a floating exponent (Pow) is truncated, as a cast does.
         if (!IsFloat(dtype)) r = std::trunc(r);
         StoreDouble(dtype, r, out);

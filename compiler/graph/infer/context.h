@@ -61,6 +61,7 @@ struct Window {
   int64_t pad_begin = 0;
   int64_t pad_end = 0;
   int64_t out = 0;
+  int64_t extra = 0;  // of a ConvTranspose: its output_padding
 };
 
 // The windows of a Conv or pool node over spatial dimensions `in`, with auto_pad and ceil_mode

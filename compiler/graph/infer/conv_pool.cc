@@ -38,7 +38,7 @@ Result<std::vector<Window>> WindowAttributes(const InferContext& c,
     if (kernel[i] < 1 || kernel[i] > kMaxWindow) {
       return c.Error(fmt::format("the kernel's shape is {}", ShapeToString(kernel)));
     }
-    windows[i] = {kernel[i], strides[i], dilations[i], pads[i], pads[n + i], 0};
+    windows[i] = {kernel[i], strides[i], dilations[i], pads[i], pads[n + i]};
   }
   return windows;
 }
@@ -125,17 +125,23 @@ Result<std::vector<Window>> TransposedWindows(const InferContext& c, const Shape
   for (size_t i = 0; i < n; ++i) {
     Window& w = windows[i];
     if (auto_pad == "VALID") w.pad_begin = w.pad_end = 0;
+    w.extra = extra[i];
     const int64_t full = (in[i] - 1) * w.stride + extra[i] + (w.kernel - 1) * w.dilation + 1;
     const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
     if (wanted.empty() && !same) {
       w.out = full - w.pad_begin - w.pad_end;
     } else {
       w.out = wanted.empty() ? in[i] * w.stride : wanted[i];
+      // More than the windows reach is output padding; less is cut off.
       const int64_t total = std::max<int64_t>(0, full - w.out);
+      w.extra += std::max<int64_t>(0, w.out - full);
       w.pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-      w.pad_end = full - w.out - w.pad_begin;
+      w.pad_end = total - w.pad_begin;
     }
-    if (w.out < 1 || w.pad_end < 0) return c.Error("its output would be empty");
+    if (w.out < 1) return c.Error("its output would be empty");
+    if (w.extra >= std::max({w.stride, w.dilation, int64_t{2}})) {
+      return c.Error(fmt::format("its output padding {} is not below its stride", w.extra));
+    }
   }
   return windows;
 }

@@ -71,7 +71,9 @@ Status CanonicalizeConv(Rewriter& r) {
   }
   TEMPER_ASSIGN_OR_RETURN(const auto windows, TransposedWindows(c, in, kernel));
   SetWindows(r, windows);
-  r.Default("output_padding", Ints(kernel.size(), 0));
+  Ints extra;
+  for (const Window& w : windows) extra.push_back(w.extra);
+  r.Set("output_padding", extra);
   r.Remove("output_shape");
   return OkStatus();
 }

@@ -6,8 +6,8 @@
 //
 // After it, where shapes are static and the operands that ONNX lets be computed are constant:
 //   - Conv, ConvTranspose, MaxPool, AveragePool have kernel_shape, strides, dilations, pads (and
-//     group, count_include_pad); no auto_pad, output_shape or storage_order. ceil_mode is resolved
-//     into pads, but for an AveragePool that counts its padding.
+//     group; count_include_pad; output_padding); no auto_pad, output_shape or storage_order.
+//     ceil_mode is resolved into pads, but for an AveragePool that counts its padding.
 //   - Flatten, Squeeze, Unsqueeze are Reshapes; a Reshape's shape is that of its result.
 //   - Axes are not negative. Reduce*: input 1 is the sorted list of axes, keepdims is said. Split:
 //     input 1 is the list of sizes. Expand: input 1 is the shape of the result. Transpose has perm.
