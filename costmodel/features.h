@@ -13,9 +13,9 @@ namespace temper::costmodel {
 // Grows when the meaning of any feature changes: stored models of another version are refused.
 inline constexpr int kFeaturesVersion = 1;
 
-inline constexpr int kBuffersDescribed = 4;    // the most used ones of a store
-inline constexpr int kBufferFeatures = 18;     // of each
-inline constexpr int kStoreFeatures = 44;      // of the store itself
+inline constexpr int kBuffersDescribed = 4;  // the most used ones of a store
+inline constexpr int kBufferFeatures = 18;   // of each
+inline constexpr int kStoreFeatures = 44;    // of the store itself
 inline constexpr int kFeatureCount = kStoreFeatures + kBuffersDescribed * kBufferFeatures;
 
 using FeatureVector = std::array<float, kFeatureCount>;

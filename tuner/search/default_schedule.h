@@ -12,7 +12,6 @@ namespace temper::tuner {
 // a fixed seed. Always legal; the reference schedule only where no sample is. `program` is
 // canonical.
 schedule::Schedule DefaultSchedule(const te::Program& program, const Target& target, int threads,
-                                   const costmodel::CostModel* model = nullptr,
-                                   int samples = 256);
+                                   const costmodel::CostModel* model = nullptr, int samples = 256);
 
 }  // namespace temper::tuner

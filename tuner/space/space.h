@@ -26,6 +26,7 @@ struct Knob {
   std::string name;
   int nest = 0;
   std::vector<int64_t> values;  // not empty; what a value means is the rule's
+  double first = 0;             // how much more often a sample takes values[0], a probability
 };
 
 // An index into each knob's values.
@@ -55,6 +56,8 @@ class Space {
   // Each nest's knobs from one parent; a program of one nest mixes knob by knob.
   Decision Cross(const Decision& a, const Decision& b, Rng& rng) const;
 
+  // The schedule, unchecked: lowering it says whether it is legal.
+  schedule::Schedule Emit(const Decision& decision) const;
   // The schedule, legal by schedule::CheckLegal, or why not.
   Result<schedule::Schedule> Build(const Decision& decision) const;
   // Whether the rules expect the decision's tiles to fit the registers.

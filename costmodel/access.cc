@@ -1,0 +1,313 @@
+#include "costmodel/access.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace temper::costmodel {
+namespace {
+
+using tir::Expr;
+using tir::ExprKind;
+using tir::Stmt;
+using tir::StmtKind;
+
+// A value as a sum over loops; `range` is how far it moves while all of them run.
+struct Linear {
+  std::array<float, kMaxLoops> step{};
+  double constant = 0;
+  bool is_constant = true;
+};
+
+class Walker {
+ public:
+  Walker(const tir::Function& function, const Target& target)
+      : function_(function),
+        target_(target),
+        var_loop_(function.next_var, -1),
+        let_of_(function.next_var, nullptr) {
+    strides_.reserve(function.buffers.size());
+    for (const tir::Buffer& buffer : function.buffers) strides_.push_back(buffer.Strides());
+  }
+
+  std::vector<StoreView> Run() {
+    Walk(function_.body);
+    return std::move(stores_);
+  }
+
+ private:
+  void Walk(const Stmt& s) {
+    switch (s->kind) {
+      case StmtKind::kFor: {
+        int64_t extent = s->extent->kind() == ExprKind::kIntImm ? s->extent->int_value() : 1;
+        bool counted = loops_.size() < kMaxLoops;
+        auto id = static_cast<size_t>(s->var->var_id());
+        if (counted) {
+          if (id < var_loop_.size()) var_loop_[id] = static_cast<int>(loops_.size());
+          loops_.push_back({s->var->var_id(), extent, s->bind});
+        }
+        Walk(s->body());
+        if (counted) {
+          loops_.pop_back();
+          if (id < var_loop_.size()) var_loop_[id] = -1;
+        }
+        return;
+      }
+      case StmtKind::kLet: {
+        auto id = static_cast<size_t>(s->var->var_id());
+        const Expr* before = id < let_of_.size() ? let_of_[id] : nullptr;
+        if (id < let_of_.size()) let_of_[id] = &s->value;
+        Walk(s->body());
+        if (id < let_of_.size()) let_of_[id] = before;
+        return;
+      }
+      case StmtKind::kIf:
+        ++guards_;
+        for (const Stmt& child : s->children) {
+          if (child) Walk(child);
+        }
+        --guards_;
+        return;
+      case StmtKind::kBlock: {
+        bool before = prefetches_;
+        for (const Stmt& child : s->children) {
+          if (child->kind == StmtKind::kPrefetch) prefetches_ = true;
+        }
+        for (const Stmt& child : s->children) Walk(child);
+        prefetches_ = before;
+        return;
+      }
+      case StmtKind::kAllocate:
+        Walk(s->body());
+        return;
+      case StmtKind::kStore:
+        AddStore(*s);
+        return;
+      case StmtKind::kPrefetch:
+        return;
+    }
+  }
+
+  void AddStore(const tir::StmtNode& s) {
+    StoreView view;
+    view.loops = loops_;
+    view.guards = guards_ + (s.predicate ? 1 : 0);
+    view.prefetches = prefetches_;
+    for (const LoopView& loop : loops_) view.iterations *= static_cast<double>(loop.extent);
+    view.accesses.push_back(MakeAccess(s.buffer, s.indices, false));
+    Count(s.value, &view);
+    for (AccessView& a : view.accesses) Measure(&a);
+    stores_.push_back(std::move(view));
+  }
+
+  void Count(const Expr& e, StoreView* view) {
+    Operations& ops = view->operations;
+    bool real = IsFloat(e->type().dtype);
+    switch (e->kind()) {
+      case ExprKind::kAdd:
+      case ExprKind::kSub:
+        if (!real) {
+          ops.integer += 1;
+        } else if (e->operand(0)->kind() == ExprKind::kMul ||
+                   e->operand(1)->kind() == ExprKind::kMul) {
+          ops.fused += 1;
+          ops.multiply -= 1;
+        } else {
+          ops.add += 1;
+        }
+        break;
+      case ExprKind::kMul:
+        (real ? ops.multiply : ops.integer) += 1;
+        break;
+      case ExprKind::kDiv:
+      case ExprKind::kMod:
+      case ExprKind::kFloorDiv:
+      case ExprKind::kFloorMod:
+        ops.divide += 1;
+        break;
+      case ExprKind::kMin:
+      case ExprKind::kMax:
+      case ExprKind::kEq:
+      case ExprKind::kNe:
+      case ExprKind::kLt:
+      case ExprKind::kLe:
+      case ExprKind::kSelect:
+        ops.compare += 1;
+        break;
+      case ExprKind::kCast:
+        ops.cast += 1;
+        break;
+      case ExprKind::kCall:
+        ops.call += 1;
+        break;
+      case ExprKind::kLoad:
+        AddLoad(*e, view);
+        return;  // indices cost little next to the access
+      case ExprKind::kAnd:
+      case ExprKind::kOr:
+      case ExprKind::kXor:
+      case ExprKind::kShl:
+      case ExprKind::kShr:
+      case ExprKind::kNot:
+        ops.integer += 1;
+        break;
+      default:
+        break;
+    }
+    for (const Expr& operand : e->operands()) Count(operand, view);
+  }
+
+  void AddLoad(const tir::ExprNode& e, StoreView* view) {
+    AccessView access = MakeAccess(e.buffer(), e.indices(), true);
+    access.predicated = e.has_predicate();
+    AccessView& own = view->accesses[0];
+    if (access.buffer == own.buffer && access.step == own.step) {
+      own.read = true;
+      view->reduces = true;
+      return;
+    }
+    for (AccessView& known : view->accesses) {
+      if (known.buffer == access.buffer && known.step == access.step) {
+        known.read = true;
+        return;
+      }
+    }
+    view->accesses.push_back(access);
+  }
+
+  AccessView MakeAccess(int buffer, std::span<const Expr> indices, bool read) {
+    const tir::Buffer& b = function_.buffers[buffer];
+    AccessView access;
+    access.buffer = buffer;
+    access.read = read;
+    access.write = !read;
+    access.element_bytes = ByteSize(b.dtype);
+    access.scope = b.scope;
+    access.dims = std::min<int>(static_cast<int>(indices.size()), kMaxDims);
+    for (int d = 0; d < access.dims; ++d) {
+      Linear value = Of(indices[d]);
+      access.step[d] = value.step;
+      access.shape[d] = static_cast<double>(b.Extent(d));
+      for (size_t l = 0; l < loops_.size(); ++l) {
+        access.stride[l] += value.step[l] * static_cast<double>(strides_[buffer][d]);
+      }
+    }
+    return access;
+  }
+
+  // Lines and elements touched, from the innermost loop outwards.
+  void Measure(AccessView* a) const {
+    int n = static_cast<int>(loops_.size());
+    std::array<double, kMaxDims> span{};    // last minus first index
+    std::array<double, kMaxDims> points{};  // at most so many different ones
+    points.fill(1);
+    for (int level = n; level >= 0; --level) {
+      if (level < n) {
+        double extent = static_cast<double>(loops_[level].extent);
+        for (int d = 0; d < a->dims; ++d) {
+          if (a->step[d][level] == 0) continue;
+          span[d] += std::abs(a->step[d][level]) * (extent - 1);
+          points[d] *= extent;
+        }
+      }
+      double elements = 1, lines = 1, run = 1;
+      bool dense = true;  // every dimension so far was covered, so that the next one extends it
+      for (int d = a->dims - 1; d >= 0; --d) {
+        double range = std::min(std::floor(span[d]) + 1, a->shape[d]);
+        double distinct = std::max(1.0, std::min(range, points[d]));
+        elements *= distinct;
+        if (dense) {
+          run *= range;
+          dense = range >= a->shape[d] && distinct >= range;
+          if (!dense && distinct * 2 <= range) {
+            // Scattered along this dimension: a line for each, or fewer where they are close.
+            lines = std::min(distinct, run * a->element_bytes / target_.line_bytes + 1);
+            run = 0;
+          }
+        } else {
+          lines *= distinct;
+        }
+      }
+      if (run > 0) {
+        lines *= std::ceil(run * a->element_bytes / target_.line_bytes);
+      }
+      a->footprint[level] = {elements, lines};
+    }
+  }
+
+  Linear Of(const Expr& e) {
+    Linear r;
+    switch (e->kind()) {
+      case ExprKind::kIntImm:
+        r.constant = static_cast<double>(e->int_value());
+        return r;
+      case ExprKind::kVar: {
+        auto id = static_cast<size_t>(e->var_id());
+        if (id < let_of_.size() && let_of_[id]) return Of(*let_of_[id]);
+        if (id < var_loop_.size() && var_loop_[id] >= 0) r.step[var_loop_[id]] = 1;
+        r.is_constant = false;
+        return r;
+      }
+      case ExprKind::kAdd:
+      case ExprKind::kSub: {
+        r = Of(e->operand(0));
+        Linear b = Of(e->operand(1));
+        float sign = e->kind() == ExprKind::kAdd ? 1.0F : -1.0F;
+        for (int l = 0; l < kMaxLoops; ++l) r.step[l] += sign * b.step[l];
+        r.constant += sign * b.constant;
+        r.is_constant &= b.is_constant;
+        return r;
+      }
+      case ExprKind::kMul: {
+        Linear a = Of(e->operand(0)), b = Of(e->operand(1));
+        if (a.is_constant) std::swap(a, b);
+        if (!b.is_constant) return a;
+        for (float& step : a.step) step *= static_cast<float>(b.constant);
+        a.constant *= b.constant;
+        return a;
+      }
+      case ExprKind::kFloorDiv: {
+        Linear a = Of(e->operand(0)), b = Of(e->operand(1));
+        if (!b.is_constant || b.constant <= 0) return a;
+        for (float& step : a.step) step /= static_cast<float>(b.constant);
+        a.constant = std::floor(a.constant / b.constant);
+        return a;
+      }
+      case ExprKind::kFloorMod: {
+        Linear a = Of(e->operand(0)), b = Of(e->operand(1));
+        if (!b.is_constant || b.constant <= 0) return a;
+        for (float& step : a.step) step = std::fmod(step, static_cast<float>(b.constant));
+        return a;
+      }
+      case ExprKind::kMin:
+      case ExprKind::kMax: {
+        Linear a = Of(e->operand(0));
+        return a.is_constant ? Of(e->operand(1)) : a;
+      }
+      case ExprKind::kSelect:
+        return Of(e->operand(1));
+      case ExprKind::kCast:
+        return Of(e->operand(0));
+      default:
+        r.is_constant = false;
+        return r;
+    }
+  }
+
+  const tir::Function& function_;
+  const Target& target_;
+  std::vector<int> var_loop_;        // variable -> depth of its loop, -1
+  std::vector<const Expr*> let_of_;  // variable -> its value
+  std::vector<std::vector<int64_t>> strides_;
+  std::vector<LoopView> loops_;
+  int guards_ = 0;
+  bool prefetches_ = false;
+  std::vector<StoreView> stores_;
+};
+
+}  // namespace
+
+std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target) {
+  return Walker(function, target).Run();
+}
+
+}  // namespace temper::costmodel

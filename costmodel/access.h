@@ -1,0 +1,66 @@
+// A lowered loop nest as the cost model sees it: one record for each store.
+//
+// Loops keep their binds. Index expressions are reduced to one coefficient a loop and dimension;
+// quotients by constants become fractions, minima of clipped tiles their first operand, so that
+// footprints are estimates, good to a line or two.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "compiler/target/target.h"
+#include "compiler/tir/stmt.h"
+
+namespace temper::costmodel {
+
+inline constexpr int kMaxLoops = 24;  // deeper loops are ignored
+inline constexpr int kMaxDims = 12;
+
+struct LoopView {
+  int var = -1;
+  int64_t extent = 1;
+  tir::Bind bind = tir::Bind::kSerial;
+};
+
+// How a store's statement walks one buffer. Accesses of one buffer with the same coefficients
+// count once (neighbours of a window share lines).
+struct AccessView {
+  int buffer = -1;
+  bool read = false;
+  bool write = false;
+  bool predicated = false;
+  int element_bytes = 4;
+  tir::Scope scope = tir::Scope::kParam;
+  int dims = 0;
+  std::array<std::array<float, kMaxLoops>, kMaxDims> step{};  // [dim][loop]
+  std::array<double, kMaxDims> shape{};
+  std::array<double, kMaxLoops> stride{};  // elements of the flat buffer, by loop
+
+  // With loops from `level` on running (level == loop count: none).
+  struct Footprint {
+    double elements = 1;
+    double lines = 1;
+  };
+  std::array<Footprint, kMaxLoops + 1> footprint{};
+};
+
+struct Operations {  // of one element, one iteration
+  double fused = 0;  // a multiply and an add that belong together
+  double add = 0, multiply = 0, divide = 0, compare = 0, cast = 0, call = 0, integer = 0;
+};
+
+struct StoreView {
+  std::vector<LoopView> loops;  // outermost first
+  std::vector<AccessView> accesses;
+  Operations operations;
+  bool reduces = false;     // reads what it writes
+  bool prefetches = false;  // a prefetch stands beside it
+  int guards = 0;           // conditions around it
+  double iterations = 1;    // product of the extents
+};
+
+// Every store of the function in order.
+std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target);
+
+}  // namespace temper::costmodel

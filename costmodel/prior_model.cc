@@ -1,0 +1,27 @@
+#include <cmath>
+
+#include "costmodel/cost_model.h"
+
+namespace temper::costmodel {
+namespace {
+
+class PriorModel final : public CostModel {
+ public:
+  std::vector<double> Predict(std::span<const ProgramFeatures* const> programs) const override {
+    std::vector<double> scores;
+    scores.reserve(programs.size());
+    for (const ProgramFeatures* p : programs) scores.push_back(-std::log(p->prior_us + 1e-9));
+    return scores;
+  }
+  Status Update(std::span<const Sample>) override { return OkStatus(); }
+  std::string Save() const override { return {}; }
+  Status Load(const std::string&) override {
+    return FailedPrecondition("the prior learns nothing, so there is nothing to load into it");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<CostModel> MakePriorModel() { return std::make_unique<PriorModel>(); }
+
+}  // namespace temper::costmodel

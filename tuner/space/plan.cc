@@ -1,0 +1,248 @@
+#include "tuner/space/plan.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace temper::tuner {
+namespace {
+
+constexpr int64_t kMaxRowBytes = 64 << 10;  // of one member's row on the stack
+
+class Planner {
+ public:
+  Planner(const te::Program& program, const std::vector<StageInfo>& info, int caution)
+      : program_(program),
+        info_(info),
+        caution_(caution),
+        inlined_(info.size(), false),
+        taken_(info.size(), false) {}
+
+  Plan Run() {
+    int n = static_cast<int>(info_.size());
+    std::vector<bool> may_inline(n, false);
+    for (int s = n - 1; s >= 0; --s) DecideInline(s, may_inline);
+    Plan plan;
+    if (auto row = RowNest()) {
+      plan.nests.push_back(*row);
+    } else {
+      for (int s = 0; s < n; ++s) {
+        if (info_[s].reduces) plan.nests.push_back(TileNest(s));
+      }
+      for (int s = 0; s < n; ++s) {
+        if (taken_[s] || inlined_[s]) continue;
+        Nest nest;
+        nest.root = s;
+        nest.may_inline = may_inline[s];
+        plan.nests.push_back(nest);
+      }
+    }
+    plan.inlined = inlined_;
+    return plan;
+  }
+
+ private:
+  // Injective stages vanish into their readers unless that would repeat dear work.
+  void DecideInline(int s, std::vector<bool>& may_inline) {
+    const StageInfo& stage = info_[s];
+    if (stage.reduces || stage.output || caution_ > 2) return;
+    int64_t evaluations = 0;
+    bool into_reduction = false;
+    for (int c : stage.consumers) {
+      evaluations += info_[c].points * info_[c].reduction;
+      into_reduction |= info_[c].reduces;
+    }
+    bool repeats = evaluations > stage.points;
+    if (stage.calls && repeats) return;
+    if (into_reduction && repeats) {
+      may_inline[s] = true;
+      return;
+    }
+    inlined_[s] = true;
+  }
+
+  // For each axis of stage `s`, the axis of `reader` that it is at every read, through inlined
+  // stages; none where a read is not such a renaming.
+  std::optional<std::vector<int>> AxesIn(int reader, int s) const {
+    std::optional<std::vector<int>> found;
+    for (const Read& read : info_[reader].reads) {
+      int producer = program_.tensors[read.tensor].producer;
+      if (producer < 0) continue;
+      std::vector<int> of_producer(program_.stages[producer].spatial.size(), -1);
+      std::vector<int> axes;
+      if (producer == s) {
+        axes.resize(of_producer.size());
+        for (size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+      } else if (inlined_[producer] && Reaches(producer, s)) {
+        auto inner = AxesIn(producer, s);
+        if (!inner) return std::nullopt;
+        axes = *inner;
+      } else {
+        continue;
+      }
+      std::vector<int> mapped(axes.size(), -1);
+      for (size_t i = 0; i < axes.size(); ++i) {
+        if (axes[i] < 0) continue;
+        const IndexDim& dim = read.dims[axes[i]];
+        mapped[i] = dim.Identity();
+        bool single = program_.stages[s].spatial[i].extent == 1 && dim.IsConstant();
+        if (mapped[i] < 0 && !single) return std::nullopt;
+        if (mapped[i] >= 0 && program_.stages[reader].IsReduction(mapped[i])) return std::nullopt;
+        if (mapped[i] >= 0 && program_.stages[reader].axis(mapped[i]).extent !=
+                                  program_.stages[s].spatial[i].extent) {
+          return std::nullopt;
+        }
+      }
+      if (found && *found != mapped) return std::nullopt;
+      found = mapped;
+    }
+    return found;
+  }
+
+  bool Reaches(int reader, int s) const {
+    for (const Read& read : info_[reader].reads) {
+      int producer = program_.tensors[read.tensor].producer;
+      if (producer == s) return true;
+      if (producer > s && inlined_[producer] && Reaches(producer, s)) return true;
+    }
+    return false;
+  }
+
+  // The stages that are not inlined and read `s`, directly or through inlined ones.
+  void RealReaders(int s, std::vector<int>& out) const {
+    for (int c : info_[s].consumers) {
+      if (inlined_[c]) {
+        RealReaders(c, out);
+      } else if (std::find(out.begin(), out.end(), c) == out.end()) {
+        out.push_back(c);
+      }
+    }
+  }
+
+  // The reduction with the elementwise stage that consumes it, or with a write cache.
+  Nest TileNest(int anchor) {
+    Nest nest;
+    nest.kind = NestKind::kTile;
+    nest.anchor = nest.root = anchor;
+    taken_[anchor] = true;
+    int axes = static_cast<int>(program_.stages[anchor].spatial.size());
+    std::vector<int> readers;
+    RealReaders(anchor, readers);
+    if (caution_ < 2 && !info_[anchor].output && readers.size() == 1 &&
+        !info_[readers[0]].reduces && !taken_[readers[0]]) {
+      int root = readers[0];
+      auto mapped = AxesIn(root, anchor);
+      if (mapped && CoversAll(*mapped, root)) {
+        nest.root = root;
+        nest.root_axis = *mapped;
+        taken_[root] = true;
+        return nest;
+      }
+    }
+    nest.root_axis.resize(axes);
+    for (int i = 0; i < axes; ++i) nest.root_axis[i] = i;
+    return nest;
+  }
+
+  bool CoversAll(const std::vector<int>& axes, int root) const {
+    const te::Stage& stage = program_.stages[root];
+    for (size_t a = 0; a < stage.spatial.size(); ++a) {
+      auto times = std::count(axes.begin(), axes.end(), static_cast<int>(a));
+      if (times > 1 || (times == 0 && stage.spatial[a].extent > 1)) return false;
+    }
+    return true;
+  }
+
+  // Every stage that is not inlined in one nest: the last stage's leading axes are rows, and
+  // each other stage is a row or a number a row.
+  std::optional<Nest> RowNest() const {
+    if (program_.outputs.size() != 1 || caution_ > 0) return std::nullopt;
+    int root = program_.tensors[program_.outputs[0]].producer;
+    if (root < 0 || info_[root].reduces) return std::nullopt;
+    const te::Stage& last = program_.stages[root];
+    int rank = static_cast<int>(last.spatial.size());
+    Nest nest;
+    nest.kind = NestKind::kRow;
+    nest.root = root;
+    bool reduces = false;
+    for (int s = 0; s < root; ++s) {
+      if (inlined_[s]) continue;
+      nest.members.push_back(s);
+      reduces |= info_[s].reduces;
+    }
+    if (!reduces || nest.members.empty()) return std::nullopt;
+    for (int rows = rank - 1; rows >= 1; --rows) {
+      if (RowsFit(nest, rows)) {
+        nest.row_axes = rows;
+        // A plain reduction with an epilogue is a tile's work.
+        bool broadcast = false;
+        for (int s : nest.members) broadcast |= info_[s].points != info_[root].points;
+        if (!broadcast) return std::nullopt;
+        return nest;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Whether each member's leading axes are the root's rows at every read inside the nest.
+  bool RowsFit(const Nest& nest, int rows) const {
+    const te::Stage& last = program_.stages[nest.root];
+    for (int s : nest.members) {
+      const te::Stage& stage = program_.stages[s];
+      if (static_cast<int>(stage.spatial.size()) < rows) return false;
+      int64_t row = ByteSize(program_.tensors[stage.tensor].dtype);
+      for (size_t a = 0; a < stage.spatial.size(); ++a) {
+        if (static_cast<int>(a) < rows) {
+          if (stage.spatial[a].extent != last.spatial[a].extent) return false;
+        } else {
+          row *= stage.spatial[a].extent;
+        }
+      }
+      if (row > kMaxRowBytes) return false;
+      std::vector<int> readers;
+      RealReaders(s, readers);
+      for (int reader : readers) {
+        auto mapped = AxesIn(reader, s);
+        if (!RowsRead(reader, s, rows) && !mapped) return false;
+        if (mapped) {
+          for (int a = 0; a < rows; ++a) {
+            if ((*mapped)[a] != a && stage.spatial[a].extent > 1) return false;
+          }
+        }
+      }
+    }
+    return true;
+  }
+
+  // Whether `reader` reads `s`, directly, at its own rows whatever the columns are.
+  bool RowsRead(int reader, int s, int rows) const {
+    bool any = false;
+    for (const Read& read : info_[reader].reads) {
+      if (program_.tensors[read.tensor].producer != s) continue;
+      any = true;
+      for (int a = 0; a < rows; ++a) {
+        if (read.dims[a].Identity() != a && program_.stages[s].spatial[a].extent > 1) return false;
+      }
+    }
+    if (!any) return false;
+    for (const Read& read : info_[reader].reads) {
+      int producer = program_.tensors[read.tensor].producer;
+      if (producer >= 0 && producer != s && inlined_[producer] && Reaches(producer, s)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const te::Program& program_;
+  const std::vector<StageInfo>& info_;
+  int caution_;
+  std::vector<bool> inlined_, taken_;
+};
+
+}  // namespace
+
+Plan MakePlan(const te::Program& program, const std::vector<StageInfo>& info, int caution) {
+  return Planner(program, info, caution).Run();
+}
+
+}  // namespace temper::tuner

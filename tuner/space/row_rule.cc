@@ -1,0 +1,149 @@
+// Stages that share rows: softmax, layer normalization, reductions along the contiguous axis.
+//
+//   for rows of the root (parallel)
+//     for each member: its part of those rows, on the stack
+//     for columns: vectors of the root
+//
+// With a tile of several rows a member's reduction runs over them innermost, as independent
+// chains.
+#include <algorithm>
+
+#include "tuner/space/loops.h"
+#include "tuner/space/rules.h"
+
+namespace temper::tuner {
+namespace {
+
+using schedule::Bind;
+using schedule::Edge;
+using schedule::StageSchedule;
+
+enum KnobIndex { kRows, kLanes, kVectors, kParallel, kKnobCount };
+
+class RowRule final : public NestRule {
+ public:
+  RowRule(const RuleContext& context, const Nest& nest) : context_(context), nest_(nest) {
+    columns_ = ContiguousAxis(Root());
+    if (columns_ < nest.row_axes) columns_ = -1;
+    for (int a = nest.row_axes - 1; a >= 0; --a) {
+      if (Root().spatial[a].extent > 1) {
+        row_ = a;
+        break;
+      }
+    }
+  }
+
+  std::vector<Knob> Knobs() const override {
+    std::vector<Knob> knobs(kKnobCount);
+    int64_t rows = row_ < 0 ? 1 : Root().spatial[row_].extent;
+    int64_t columns = columns_ < 0 ? 1 : Root().spatial[columns_].extent;
+    knobs[kRows] = {"rows", 0, UpTo({1, 2, 4, 8, 16}, rows)};
+    knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.root, columns)};
+    knobs[kVectors] = {"vectors", 0, UpTo({1, 2, 4}, columns / knobs[kLanes].values.back())};
+    knobs[kParallel] = {"parallel", 0,
+                        ParallelChoices(context_.threads, static_cast<size_t>(nest_.row_axes))};
+    return knobs;
+  }
+
+  void Emit(KnobValues v, const StageNumbers& numbers, int,
+            schedule::Schedule* out) const override {
+    int root = numbers.of_stage[nest_.root];
+    StageSchedule& s = out->stages[root];
+    s = {};
+    s.scope = tir::Scope::kParam;
+    auto axes = static_cast<int>(Root().spatial.size());
+    for (int a = 0; a < axes; ++a) {
+      s.groups.push_back({{a}, {}, Edge::kDivides});
+      bool row = a < nest_.row_axes;
+      if (row) s.order.push_back({a, 0, a < v[kParallel] ? Bind::kParallel : Bind::kSerial});
+    }
+    int at = static_cast<int>(s.order.size()) - 1;
+    if (row_ >= 0 && v[kRows] > 1) {
+      s.groups[row_].factors = {v[kRows]};
+      s.groups[row_].edge = EdgeFor(Root().spatial[row_].extent, v[kRows], Edge::kClip);
+      s.order.push_back({row_, 1, Bind::kSerial});
+    }
+    EmitColumns(Root(), nest_.row_axes, columns_, v, &s);
+    for (int member : nest_.members) EmitMember(member, v, root, at, numbers, out);
+  }
+
+  bool Extract(const schedule::Schedule& s, const StageNumbers& numbers, int,
+               std::vector<int64_t>* v) const override {
+    const StageSchedule& root = s.stages[numbers.of_stage[nest_.root]];
+    v->assign(kKnobCount, 1);
+    if (root.groups.size() != Root().spatial.size()) return false;
+    if (row_ >= 0 && !root.groups[row_].factors.empty()) (*v)[kRows] = root.groups[row_].factors[0];
+    if (columns_ >= 0) {
+      const auto& factors = root.groups[columns_].factors;
+      if (!factors.empty()) (*v)[kLanes] = factors.back();
+      if (factors.size() > 1) (*v)[kVectors] = factors[0];
+    }
+    (*v)[kParallel] = std::count_if(root.order.begin(), root.order.end(),
+                                    [](const auto& loop) { return loop.bind == Bind::kParallel; });
+    return true;
+  }
+
+ private:
+  const te::Stage& Root() const { return context_.stage(nest_.root); }
+
+  // Loops of the axes from `first` on, the one called `vector` innermost.
+  void EmitColumns(const te::Stage& stage, int first, int vector, KnobValues v,
+                   StageSchedule* s) const {
+    for (int a = first; a < static_cast<int>(stage.spatial.size()); ++a) {
+      s->order.push_back({a, 0, Bind::kSerial});
+    }
+    if (vector < 0) return;
+    int64_t extent = stage.spatial[vector].extent;
+    int64_t lanes = v[kLanes];
+    while (lanes > extent) lanes /= 2;
+    if (lanes <= 1) return;
+    int64_t vectors = std::min(v[kVectors], extent / lanes);
+    schedule::Group& group = s->groups[vector];
+    int level = 1;
+    if (vectors > 1) {
+      group.factors.push_back(vectors);
+      s->order.push_back({vector, level++, Bind::kUnroll});
+    }
+    group.factors.push_back(lanes);
+    group.edge = EdgeFor(extent, vectors * lanes, Edge::kMask);
+    s->order.push_back({vector, level, Bind::kVector});
+  }
+
+  void EmitMember(int member, KnobValues v, int root, int at, const StageNumbers& numbers,
+                  schedule::Schedule* out) const {
+    const te::Stage& stage = context_.stage(member);
+    StageSchedule& s = out->stages[numbers.of_stage[member]];
+    s = {};
+    s.place = {schedule::PlaceKind::kAt, root, at};
+    s.scope = tir::Scope::kStack;
+    for (int a = 0; a < stage.axis_count(); ++a) s.groups.push_back({{a}, {}, Edge::kDivides});
+    auto spatial = static_cast<int>(stage.spatial.size());
+    bool reduces = stage.combiner != te::Combiner::kNone;
+    for (int a = 0; a < nest_.row_axes; ++a) {
+      if (!(reduces && a == row_)) s.order.push_back({a, 0, Bind::kSerial});
+    }
+    if (reduces) {
+      for (int a = nest_.row_axes; a < spatial; ++a) s.order.push_back({a, 0, Bind::kSerial});
+      for (int a = spatial; a < stage.axis_count(); ++a) {
+        s.order.push_back({a, 0, Bind::kSerial});
+      }
+      if (row_ >= 0) s.order.push_back({row_, 0, Bind::kUnroll});
+      return;
+    }
+    int vector = ContiguousAxis(stage);
+    EmitColumns(stage, nest_.row_axes, vector >= nest_.row_axes ? vector : -1, v, &s);
+  }
+
+  const RuleContext& context_;
+  Nest nest_;
+  int columns_ = -1;  // the root's vector axis
+  int row_ = -1;      // the root's last row axis longer than 1
+};
+
+}  // namespace
+
+std::unique_ptr<NestRule> MakeRowRule(const RuleContext& context, const Nest& nest) {
+  return std::make_unique<RowRule>(context, nest);
+}
+
+}  // namespace temper::tuner
