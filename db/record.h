@@ -15,6 +15,9 @@
 
 namespace temper::db {
 
+// The numerics option of every kernel so far: results within the bound that measuring checks.
+inline constexpr const char* kStrictNumerics = "strict";
+
 // What a lookup asks for. A record that differs in any part is a miss.
 struct RecordKey {
   Hash workload;         // SHA-256 of the workload's canonical form

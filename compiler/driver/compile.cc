@@ -1,0 +1,124 @@
+#include "compiler/driver/compile.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "base/file.h"
+#include "compiler/codegen/codegen.h"
+#include "compiler/driver/module_builder.h"
+#include "compiler/driver/parallel.h"
+#include "compiler/driver/weights.h"
+
+namespace temper::driver {
+namespace {
+
+// The kernels are compiled in so many parts side by side. Fixed, so that the result does not
+// depend on the machine that compiles.
+constexpr int kParts = 2;
+
+Status WriteObject(const std::string& path, const codegen::ObjectCode& object) {
+  return WriteFileAtomic(path,
+                         {reinterpret_cast<const char*>(object.elf.data()), object.elf.size()});
+}
+
+// The object files of all kernels, in order.
+Result<std::vector<std::string>> CompileParts(const ModelKernels& model,
+                                              const std::vector<ChosenKernel>& chosen,
+                                              const Target& target, const ScopedTempDir& temp,
+                                              std::vector<int64_t>* workspace_bytes) {
+  std::vector<tir::Function> finished(chosen.size());
+  workspace_bytes->assign(chosen.size(), 0);
+  std::vector<std::string> paths(kParts);
+  TEMPER_RETURN_IF_ERROR(ForEachParallel(kParts, kParts, [&](int part) -> Status {
+    std::vector<codegen::KernelSource> sources;
+    // Neighbours are alike, so every other one makes halves of about the same work.
+    for (size_t i = part; i < chosen.size(); i += kParts) {
+      auto function = lower::Finish(chosen[i].lowered.function, target);
+      if (!function.ok()) {
+        return function.status().WithContext("kernel " + model.workloads[i].name);
+      }
+      finished[i] = *std::move(function);
+      (*workspace_bytes)[i] = finished[i].workspace_bytes;
+      sources.push_back({KernelSymbol(static_cast<int>(i)), &model.workloads[i].program,
+                         &chosen[i].lowered, &finished[i]});
+    }
+    if (sources.empty()) return OkStatus();
+    TEMPER_ASSIGN_OR_RETURN(auto compiler, codegen::MakeLlvmCompiler(target));
+    TEMPER_ASSIGN_OR_RETURN(codegen::ObjectCode object, compiler->CompileKernels(sources));
+    paths[part] = temp.File("kernels" + std::to_string(part) + ".o");
+    return WriteObject(paths[part], object);
+  }));
+  std::vector<std::string> made;
+  for (std::string& path : paths) {
+    if (!path.empty()) made.push_back(std::move(path));
+  }
+  return made;
+}
+
+Status PutInPlace(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, "cannot write " + to);
+  return OkStatus();
+}
+
+CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
+                     const codegen::ModulePlan& plan) {
+  CompileReport report;
+  report.arena_bytes = plan.arena_bytes;
+  report.weight_bytes = plan.weight_bytes;
+  report.distinct_kernels = static_cast<int>(model.workloads.size());
+  for (size_t k = 0; k < model.kernels.size(); ++k) {
+    const ModelKernel& kernel = model.kernels[k];
+    const codegen::ModuleStep& s = plan.steps[k];
+    report.kernels.push_back({kernel.nodes, model.workloads[kernel.workload].name, s.workload,
+                              chosen[kernel.workload].level, s.schedule, s.expected_us, s.flops,
+                              s.bytes});
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<CompileReport> Compile(const std::string& model_path, const std::string& output,
+                              const CompileOptions& options, ScheduleSource* source,
+                              const ScheduleChooser& chooser, const Clock& clock) {
+  const double start = clock.NowSeconds();
+  TEMPER_ASSIGN_OR_RETURN(ModelKernels model,
+                          BuildKernels(model_path, options.frontend, options.target));
+  std::vector<std::string> warnings;
+  TEMPER_ASSIGN_OR_RETURN(
+      std::vector<ChosenKernel> chosen,
+      ChooseSchedules(model.workloads, {options.target, options.threads, options.require_tuned},
+                      source, chooser, &warnings));
+
+  std::string folder = std::filesystem::path(output).parent_path();
+  if (folder.empty()) folder = ".";
+  auto temp = ScopedTempDir::Create(".temper-", folder);
+  if (!temp.ok()) return temp.status().WithContext("cannot write " + output);
+
+  std::vector<int64_t> workspace_bytes;
+  TEMPER_ASSIGN_OR_RETURN(std::vector<std::string> objects,
+                          CompileParts(model, chosen, options.target, *temp, &workspace_bytes));
+  TEMPER_ASSIGN_OR_RETURN(ModuleParts parts, BuildModule(model, chosen, workspace_bytes,
+                                                         options.threads, options.producer));
+  TEMPER_ASSIGN_OR_RETURN(auto compiler, codegen::MakeLlvmCompiler(options.target));
+  TEMPER_ASSIGN_OR_RETURN(codegen::ObjectCode module, compiler->CompileModule(parts.plan));
+  objects.push_back(temp->File("module.o"));
+  TEMPER_RETURN_IF_ERROR(WriteObject(objects.back(), module));
+  if (parts.plan.weight_bytes > 0) {
+    objects.push_back(temp->File("weights.o"));
+    TEMPER_RETURN_IF_ERROR(
+        WriteWeights(parts.weights, parts.plan.weight_bytes, kParts, temp->path(), objects.back()));
+  }
+  const std::string linked = temp->File("model.so");
+  TEMPER_RETURN_IF_ERROR(codegen::LinkShared(objects, linked));
+  TEMPER_RETURN_IF_ERROR(PutInPlace(linked, output));
+
+  CompileReport report = Report(model, chosen, parts.plan);
+  report.warnings = std::move(warnings);
+  report.seconds = clock.NowSeconds() - start;
+  return report;
+}
+
+}  // namespace temper::driver

@@ -1,0 +1,68 @@
+// From a model file to the kernels that it consists of: import, graph passes, layout, partition.
+// Tuning and compiling both start here, so that what is tuned is what is compiled.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/target/target.h"
+#include "compiler/te/program.h"
+
+namespace temper::driver {
+
+struct FrontendOptions {
+  std::map<std::string, graph::Shape> shapes;  // of the model's inputs, by name
+  std::vector<std::string> disabled_passes;    // by name; an unknown one is an error
+  // Called with the graph after import ("import") and after each pass, by its name. May be empty.
+  std::function<void(std::string_view pass, const graph::Graph& graph)> after_pass;
+};
+
+// One kernel call of the model, in the order of execution.
+struct ModelKernel {
+  int workload = 0;                // index into ModelKernels::workloads
+  std::vector<int> inputs;         // graph values, one an input of the workload's program
+  std::vector<int> outputs;        // graph values, one an output of it
+  std::vector<std::string> nodes;  // names of the source model's nodes in it
+};
+
+// A distinct computation: kernels with the same one share their code and their records.
+struct KernelWorkload {
+  Hash hash;
+  te::Program program;  // canonical
+  std::string name;     // for people: "Conv+Relu 1x56x56x64"
+  int uses = 0;         // kernels of the model with it
+};
+
+struct ModelKernels {
+  graph::Graph graph;
+  std::vector<ModelKernel> kernels;
+  std::vector<KernelWorkload> workloads;  // in the order of their first use
+  // By graph value: the value whose memory it shares, itself for most. A Reshape between kernels
+  // is no kernel: its result is its operand in other words.
+  std::vector<int> storage;
+};
+
+Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOptions& options,
+                                  const Target& target);
+
+// The names of the graph passes in their order, for --disable-pass and --print-after.
+std::vector<std::string> PassNames();
+
+// One tuning task: a workload with how often the model runs it.
+struct TuningTask {
+  std::string name;
+  te::Program program;  // canonical
+  Hash hash;
+  double weight = 1;
+  std::vector<std::string> nodes;  // of the source model, of all kernels with this workload
+};
+Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
+                                             const FrontendOptions& options, const Target& target);
+
+}  // namespace temper::driver

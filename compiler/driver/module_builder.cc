@@ -1,0 +1,214 @@
+#include "compiler/driver/module_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "compiler/driver/memory_plan.h"
+#include "compiler/schedule/text.h"
+#include "deploy/runtime/pack.h"
+
+namespace temper::driver {
+namespace {
+
+using codegen::ModuleArg;
+using codegen::Place;
+
+int64_t BufferBytes(const te::Tensor& tensor) {
+  int64_t count = 1;
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    const int64_t halo =
+        tensor.halo_before.empty() ? 0 : tensor.halo_before[d] + tensor.halo_after[d];
+    count *= tensor.shape[d] + halo;
+  }
+  return count * ByteSize(tensor.dtype);
+}
+
+// The packing of one argument as the runtime carries it out.
+temper_pack PackOf(const graph::Tensor& tensor, const lower::Argument& argument) {
+  const std::vector<schedule::PackDim>& dims = argument.pack;
+  temper_pack pack{};
+  pack.transform_rows = argument.transform.rows;
+  pack.element_bytes = ByteSize(tensor.dtype);
+  pack.src_rank = static_cast<int32_t>(tensor.shape.size());
+  std::copy(tensor.shape.begin(), tensor.shape.end(), pack.src_shape);
+  pack.dst_rank = static_cast<int32_t>(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) {
+    pack.dst_shape[d] = dims[d].extent;
+    pack.axis[d] = dims[d].axis;
+    pack.step[d] = dims[d].step;
+  }
+  return pack;
+}
+
+class Builder {
+ public:
+  Builder(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
+          const std::vector<int64_t>& workspace_bytes)
+      : model_(model), chosen_(chosen), workspace_bytes_(workspace_bytes) {}
+
+  Result<ModuleParts> Run(int threads, const std::string& producer) {
+    codegen::ModulePlan& plan = parts_.plan;
+    plan.threads = threads;
+    plan.producer = producer;
+    AddValues();
+    for (size_t k = 0; k < model_.kernels.size(); ++k) {
+      TEMPER_RETURN_IF_ERROR(AddStep(static_cast<int>(k)));
+    }
+    TEMPER_ASSIGN_OR_RETURN(MemoryPlan memory, PlanMemory(lives_));
+    plan.arena_bytes = memory.arena_bytes;
+    plan.weight_bytes = weight_bytes_;
+    for (codegen::ModuleStep& step : plan.steps) {
+      if (step.workspace_offset >= 0) step.workspace_offset = memory.offsets[step.workspace_offset];
+      step.workspace_offset = std::max<int64_t>(step.workspace_offset, 0);
+      for (ModuleArg& arg : step.args) {
+        if (arg.place == Place::kArena) arg.offset = memory.offsets[arg.offset];
+      }
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  void AddValues() {
+    const graph::Graph& g = model_.graph;
+    for (size_t i = 0; i < g.inputs().size(); ++i) {
+      const int value = g.inputs()[i];
+      places_[value] = {Place::kInput, static_cast<int64_t>(i)};
+      parts_.plan.inputs.push_back({g.value(value).name, *g.type(value).dtype, g.shape(value)});
+    }
+    for (size_t i = 0; i < g.outputs().size(); ++i) {
+      const int value = g.outputs()[i];
+      places_[value] = {Place::kOutput, static_cast<int64_t>(i)};
+      parts_.plan.outputs.push_back({g.output_names()[i], *g.type(value).dtype, g.shape(value)});
+    }
+  }
+
+  // The arena offsets of steps are indices into lives_ until memory is planned.
+  int NewBuffer(int64_t bytes, int step) {
+    lives_.push_back({bytes, step, step});
+    return static_cast<int>(lives_.size()) - 1;
+  }
+
+  Status AddStep(int index) {
+    const ModelKernel& kernel = model_.kernels[index];
+    const int step_index = static_cast<int>(parts_.plan.steps.size());
+    const KernelWorkload& workload = model_.workloads[kernel.workload];
+    const ChosenKernel& chosen = chosen_[kernel.workload];
+    codegen::ModuleStep step;
+    step.symbol = KernelSymbol(kernel.workload);
+    step.nodes = JoinStrings(kernel.nodes, ",");
+    step.workload = workload.hash.Hex();
+    step.source = SourceName(chosen.level);
+    step.schedule = schedule::ToText(chosen.schedule);
+    step.expected_us = chosen.expected_us;
+    step.flops = te::FlopCount(workload.program);
+    step.bytes = te::ByteCount(workload.program);
+    const std::vector<lower::Argument>& arguments = chosen.lowered.arguments;
+    if (arguments.size() != kernel.inputs.size() + kernel.outputs.size()) {
+      return Internal(fmt::format("kernel {} has {} arguments for {} values", workload.name,
+                                  arguments.size(), kernel.inputs.size() + kernel.outputs.size()));
+    }
+    for (size_t a = 0; a < arguments.size(); ++a) {
+      const bool input = a < kernel.inputs.size();
+      const int value = input ? kernel.inputs[a] : kernel.outputs[a - kernel.inputs.size()];
+      TEMPER_ASSIGN_OR_RETURN(
+          ModuleArg arg,
+          input ? InputArg(arguments[a], value, step_index)
+                : OutputArg(workload.program, a - kernel.inputs.size(), value, step_index));
+      step.args.push_back(arg);
+    }
+    const int64_t workspace = workspace_bytes_[kernel.workload];
+    step.workspace_offset = workspace > 0 ? NewBuffer(workspace, step_index) : -1;
+    parts_.plan.steps.push_back(std::move(step));
+    return OkStatus();
+  }
+
+  Result<ModuleArg> InputArg(const lower::Argument& argument, int value, int step) {
+    const graph::Value& v = model_.graph.value(value);
+    if (v.IsConstant()) return WeightArg(argument, v);
+    auto place = places_.find(model_.storage[value]);
+    if (place == places_.end()) {
+      return Internal(fmt::format("value '{}' is read before a kernel writes it", v.name));
+    }
+    if (place->second.place == Place::kArena) {
+      BufferLife& life = lives_[place->second.offset];
+      life.last = std::max(life.last, step);
+    }
+    return place->second;
+  }
+
+  Result<ModuleArg> OutputArg(const te::Program& program, size_t output, int value, int step) {
+    const te::Tensor& tensor = program.tensors[program.outputs[output]];
+    auto known = places_.find(value);
+    if (known == places_.end()) {
+      known = places_.emplace(value, ModuleArg{Place::kArena, NewBuffer(BufferBytes(tensor), step)})
+                  .first;
+    } else if (known->second.place != Place::kOutput || !tensor.halo_before.empty()) {
+      return Internal(
+          fmt::format("value '{}' cannot be written there", model_.graph.value(value).name));
+    }
+    return known->second;
+  }
+
+  Result<ModuleArg> WeightArg(const lower::Argument& argument, const graph::Value& value) {
+    const graph::Tensor& tensor = *value.constant;
+    std::vector<int64_t> key = {reinterpret_cast<intptr_t>(tensor.data),
+                                static_cast<int64_t>(tensor.dtype)};
+    key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
+    key.push_back(-1);
+    for (const schedule::PackDim& d : argument.pack) {
+      key.insert(key.end(), {d.axis, d.extent, d.step});
+    }
+    // The rows of a transform say which one it is.
+    key.push_back(argument.transform.rows);
+    auto [known, added] = weight_at_.emplace(std::move(key), weight_bytes_);
+    if (!added) return ModuleArg{Place::kWeights, known->second};
+    Weight weight;
+    weight.tensor = value.constant;
+    weight.offset = weight_bytes_;
+    weight.bytes = tensor.bytes();
+    if (!argument.pack.empty()) {
+      weight.packed = true;
+      weight.pack = PackOf(tensor, argument);
+      weight.transform = argument.transform.matrix;
+      const temper_pack pack = weight.Pack();
+      weight.bytes = temper_pack_dst_bytes(&pack);
+      if (weight.bytes < 0 || temper_pack_src_bytes(&pack) != tensor.bytes()) {
+        return Internal(fmt::format("constant '{}' cannot be packed as asked", value.name));
+      }
+    }
+    weight_bytes_ += (std::max<int64_t>(weight.bytes, 1) + kBufferAlignment - 1) /
+                     kBufferAlignment * kBufferAlignment;
+    parts_.weights.push_back(std::move(weight));
+    return ModuleArg{Place::kWeights, known->second};
+  }
+
+  const ModelKernels& model_;
+  const std::vector<ChosenKernel>& chosen_;
+  const std::vector<int64_t>& workspace_bytes_;
+  ModuleParts parts_;
+  std::vector<BufferLife> lives_;
+  std::map<int, ModuleArg> places_;                    // by graph value
+  std::map<std::vector<int64_t>, int64_t> weight_at_;  // offset by constant and packing
+  int64_t weight_bytes_ = 0;
+};
+
+}  // namespace
+
+temper_pack Weight::Pack() const {
+  temper_pack full = pack;
+  full.transform = transform.data();
+  return full;
+}
+
+std::string KernelSymbol(int workload) { return fmt::format("temper_kernel_{}", workload); }
+
+Result<ModuleParts> BuildModule(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
+                                const std::vector<int64_t>& workspace_bytes, int threads,
+                                const std::string& producer) {
+  return Builder(model, chosen, workspace_bytes).Run(threads, producer);
+}
+
+}  // namespace temper::driver

@@ -1,0 +1,43 @@
+// From chosen kernels to the list of calls that a compiled model makes: where each value, weight
+// and workspace lies.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/codegen/module_plan.h"
+#include "compiler/driver/choose.h"
+#include "compiler/driver/kernels.h"
+#include "deploy/runtime/abi.h"
+
+namespace temper::driver {
+
+// One constant in the form that some kernel reads it. Used by several kernels, it is there once.
+struct Weight {
+  std::shared_ptr<const graph::Tensor> tensor;
+  bool packed = false;
+  temper_pack pack{};  // if packed; without the transform's matrix
+  std::vector<double> transform;
+  int64_t offset = 0;  // bytes into the model's weights, a multiple of 64
+  int64_t bytes = 0;
+
+  // `pack` with the matrix; valid as long as this object stays where it is.
+  temper_pack Pack() const;
+};
+
+struct ModuleParts {
+  codegen::ModulePlan plan;
+  std::vector<Weight> weights;  // by ascending offset
+};
+
+// `chosen` and `workspace_bytes` have one entry a workload, and the kernel of workload i has the
+// symbol KernelSymbol(i). Inputs and outputs are read and written where the caller has them.
+Result<ModuleParts> BuildModule(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
+                                const std::vector<int64_t>& workspace_bytes, int threads,
+                                const std::string& producer);
+
+std::string KernelSymbol(int workload);
+
+}  // namespace temper::driver

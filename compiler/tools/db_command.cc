@@ -1,0 +1,209 @@
+// temper db: looking after a tuning database.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/outcome.h"
+#include "compiler/target/target.h"
+#include "compiler/tools/command.h"
+#include "compiler/tools/console.h"
+#include "db/sqlite_store.h"
+#include "db/transfer.h"
+
+namespace temper::tools {
+namespace {
+
+constexpr std::string_view kExample = R"(Example:
+  temper db stats --db tuning.db
+  temper db export --db tuning.db -o records.jsonl
+  temper db import --db tuning.db records.jsonl    # never over better records
+  temper db merge --db tuning.db other.db
+  temper db check --db tuning.db)";
+
+struct DbFlags {
+  std::string db;
+  std::string file;                 // import: where from; export: where to; "-" or "": the stream
+  std::vector<std::string> others;  // merge
+  std::string target;               // export
+  bool json = false;
+};
+
+Result<std::unique_ptr<db::Store>> Open(const std::string& path, bool write) {
+  const Logger log = Logger::Stderr("temper", LogLevel::kWarning);
+  db::SqliteOptions options;
+  options.log = log;
+  return write ? db::OpenSqliteStore(path, options) : db::OpenSqliteStoreReadOnly(path, options);
+}
+
+int Stats(const DbFlags& flags) {
+  auto store = Open(flags.db, false);
+  if (!store.ok()) return Fail(store.status());
+  auto stats = (*store)->Stats();
+  if (!stats.ok()) return Fail(stats.status());
+  nlohmann::json outcomes = nlohmann::json::object();
+  std::string text;
+  for (int i = 0; i < kOutcomeCount; ++i) {
+    if (stats->outcomes[i] == 0) continue;
+    const std::string name(OutcomeName(static_cast<Outcome>(i)));
+    outcomes[name] = stats->outcomes[i];
+    text += fmt::format("  {:18} {:>10}\n", name, stats->outcomes[i]);
+  }
+  if (flags.json) {
+    Print(nlohmann::json{{"records", stats->records},
+                         {"workloads", stats->workloads},
+                         {"targets", stats->targets},
+                         {"outcomes", outcomes},
+                         {"bytes", stats->bytes},
+                         {"schema_version", stats->schema_version}}
+              .dump() +
+          "\n");
+  } else {
+    Print(fmt::format("{} records of {} workloads on {} targets, {}, schema {}\n{}", stats->records,
+                      stats->workloads, stats->targets,
+                      FormatBytes(static_cast<double>(stats->bytes)), stats->schema_version, text));
+  }
+  return Flush();
+}
+
+int Export(const DbFlags& flags) {
+  db::RecordFilter filter;
+  if (!flags.target.empty()) {
+    auto target = ParseTarget(flags.target);
+    if (!target.ok()) return FailUsage("db export", target.status().message());
+    filter.target = Fingerprint(*target);
+  }
+  auto store = Open(flags.db, false);
+  if (!store.ok()) return Fail(store.status());
+  const bool to_stdout = flags.file.empty() || flags.file == "-";
+  std::ofstream file;
+  if (!to_stdout) {
+    file.open(flags.file, std::ios::binary | std::ios::trunc);
+    if (!file) return Fail(ErrnoStatus(errno, "cannot write " + flags.file));
+  }
+  auto report = db::Export(**store, filter, to_stdout ? std::cout : file);
+  if (!report.ok()) return Fail(report.status());
+  if (!to_stdout) {
+    file.close();
+    if (!file) return Fail(DataLoss("cannot write " + flags.file + ": is the disk full?"));
+  }
+  std::cerr << fmt::format("{} records\n", report->lines);
+  return Flush();
+}
+
+int Import(const DbFlags& flags) {
+  auto store = Open(flags.db, true);
+  if (!store.ok()) return Fail(store.status());
+  const bool from_stdin = flags.file == "-";
+  std::ifstream file;
+  if (!from_stdin) {
+    file.open(flags.file, std::ios::binary);
+    if (!file) return Fail(ErrnoStatus(errno, "cannot open " + flags.file));
+  }
+  auto report = db::Import(from_stdin ? std::cin : file, **store);
+  if (!report.ok()) return Fail(report.status());
+  if (flags.json) {
+    Print(nlohmann::json{{"lines", report->lines},
+                         {"added", report->counts.added},
+                         {"replaced", report->counts.replaced},
+                         {"kept", report->counts.kept},
+                         {"bad", report->bad}}
+              .dump() +
+          "\n");
+  } else {
+    Print(
+        fmt::format("{} lines: {} records added, {} replaced, {} not better than what is there, "
+                    "{} bad\n",
+                    report->lines, report->counts.added, report->counts.replaced,
+                    report->counts.kept, report->bad));
+  }
+  for (const std::string& error : report->errors) Warn(error);
+  const int flushed = Flush();
+  return report->bad ? kExitFailure : flushed;
+}
+
+int Merge(const DbFlags& flags) {
+  auto store = Open(flags.db, true);
+  if (!store.ok()) return Fail(store.status());
+  db::MergeCounts total;
+  for (const std::string& other : flags.others) {
+    auto from = Open(other, false);
+    if (!from.ok()) return Fail(from.status());
+    auto report = db::MergeStores(**from, {}, **store);
+    if (!report.ok()) return Fail(report.status().WithContext(other));
+    total.added += report->counts.added;
+    total.replaced += report->counts.replaced;
+    total.kept += report->counts.kept;
+  }
+  if (flags.json) {
+    Print(nlohmann::json{{"added", total.added}, {"replaced", total.replaced}, {"kept", total.kept}}
+              .dump() +
+          "\n");
+  } else {
+    Print(fmt::format("{} records added, {} replaced, {} not better than what is there\n",
+                      total.added, total.replaced, total.kept));
+  }
+  return Flush();
+}
+
+int Check(const DbFlags& flags) {
+  auto store = Open(flags.db, false);
+  if (!store.ok()) return Fail(store.status());
+  auto report = (*store)->Check();
+  if (!report.ok()) return Fail(report.status());
+  if (flags.json) {
+    Print(nlohmann::json{{"records", report->records}, {"problems", report->problems}}.dump() +
+          "\n");
+  } else {
+    for (const std::string& problem : report->problems) Print(problem + "\n");
+    Print(fmt::format("{} records checked, {}\n", report->records,
+                      report->problems.empty()
+                          ? "all well"
+                          : fmt::format("{} problems", report->problems.size())));
+  }
+  const int flushed = Flush();
+  return report->problems.empty() ? flushed : kExitFailure;
+}
+
+CLI::App* AddVerb(CLI::App* db, const std::shared_ptr<DbFlags>& flags, const char* name,
+                  const char* what) {
+  CLI::App* app = db->add_subcommand(name, what);
+  app->footer(std::string(kExample));
+  app->add_option("--db", flags->db, "Tuning database")->required();
+  return app;
+}
+
+}  // namespace
+
+Command AddDbCommand(CLI::App& root) {
+  auto flags = std::make_shared<DbFlags>();
+  CLI::App* app = root.add_subcommand("db", "Look after a tuning database");
+  app->footer(std::string(kExample));
+  app->require_subcommand(1);
+  const std::string json = "One JSON object on stdout";
+  CLI::App* stats = AddVerb(app, flags, "stats", "Count what is in it");
+  stats->add_flag("--json", flags->json, json);
+  CLI::App* check = AddVerb(app, flags, "check", "Verify its structure and every record");
+  check->add_flag("--json", flags->json, json);
+  CLI::App* out = AddVerb(app, flags, "export", "Write its records as JSON lines");
+  out->add_option("-o,--output", flags->file, "File; without it stdout");
+  out->add_option("--target", flags->target, "Only records of this target");
+  CLI::App* in = AddVerb(app, flags, "import", "Add records from JSON lines");
+  in->add_option("file", flags->file, "File, or - for stdin")->required();
+  in->add_flag("--json", flags->json, json);
+  CLI::App* merge = AddVerb(app, flags, "merge", "Add the records of other databases");
+  merge->add_option("others", flags->others, "Databases to read")->required();
+  merge->add_flag("--json", flags->json, json);
+  return {app, [=] {
+            if (stats->parsed()) return Stats(*flags);
+            if (check->parsed()) return Check(*flags);
+            if (out->parsed()) return Export(*flags);
+            if (in->parsed()) return Import(*flags);
+            return Merge(*flags);
+          }};
+}
+
+}  // namespace temper::tools

@@ -1,0 +1,163 @@
+// temper inspect: what a model or a compiled model consists of.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "compiler/graph/print.h"
+#include "compiler/tools/command.h"
+#include "compiler/tools/console.h"
+#include "compiler/tools/loaded_model.h"
+#include "compiler/tools/model_flags.h"
+
+namespace temper::tools {
+namespace {
+
+constexpr std::string_view kExample = R"(Example:
+  temper inspect model.onnx              # the graph after all passes, and its kernels
+  temper inspect model.onnx --print-after import
+  temper inspect model.so --schedules    # kernels, their schedules, where those came from)";
+
+struct InspectFlags {
+  ModelFlags model;
+  bool schedules = false, kernels_only = false, json = false;
+};
+
+bool IsCompiled(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (!file) return false;
+  char magic[4] = {};
+  const size_t got = std::fread(magic, 1, sizeof magic, file);
+  std::fclose(file);
+  return got == sizeof magic && std::string_view(magic, 4) ==
+                                    "\x7f"
+                                    "ELF";
+}
+
+nlohmann::json Nodes(std::string_view nodes) {
+  nlohmann::json list = nlohmann::json::array();
+  if (nodes.empty()) return list;
+  for (std::string_view node : SplitString(nodes, ',')) list.push_back(node);
+  return list;
+}
+
+nlohmann::json TensorJson(const temper_tensor_info& info) {
+  auto dtype = TypeOf(info);
+  return {{"name", info.name},
+          {"dtype", dtype.ok() ? std::string(Name(*dtype)) : "?"},
+          {"shape", std::vector<int64_t>(info.shape, info.shape + info.ndim)}};
+}
+
+int InspectCompiled(const InspectFlags& flags) {
+  auto opened = OpenModel(flags.model.model, 1);
+  if (!opened.ok()) return Fail(opened.status());
+  const temper_model* m = opened->get();
+  if (flags.json) {
+    nlohmann::json json = {{"target", temper_target(m)},
+                           {"producer", temper_producer(m)},
+                           {"threads", temper_compiled_threads(m)},
+                           {"arena_bytes", temper_arena_bytes(m)},
+                           {"weight_bytes", temper_weight_bytes(m)},
+                           {"inputs", nlohmann::json::array()},
+                           {"outputs", nlohmann::json::array()},
+                           {"kernels", nlohmann::json::array()}};
+    for (int i = 0; i < temper_input_count(m); ++i) {
+      json["inputs"].push_back(TensorJson(*temper_input(m, i)));
+    }
+    for (int i = 0; i < temper_output_count(m); ++i) {
+      json["outputs"].push_back(TensorJson(*temper_output(m, i)));
+    }
+    for (int i = 0; i < temper_step_count(m); ++i) {
+      const temper_step_info& s = *temper_step(m, i);
+      json["kernels"].push_back({{"nodes", Nodes(s.nodes)},
+                                 {"workload", s.workload},
+                                 {"source", s.source},
+                                 {"expected_us", s.expected_us},
+                                 {"flops", s.flops},
+                                 {"bytes", s.bytes},
+                                 {"schedule", s.schedule}});
+    }
+    Print(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    return Flush();
+  }
+  Print(fmt::format("compiled for {} by {}, {} thread{}\nweights {}, scratch memory {}\n",
+                    temper_target(m), temper_producer(m), temper_compiled_threads(m),
+                    temper_compiled_threads(m) == 1 ? "" : "s",
+                    FormatBytes(static_cast<double>(temper_weight_bytes(m))),
+                    FormatBytes(static_cast<double>(temper_arena_bytes(m)))));
+  for (int i = 0; i < temper_input_count(m); ++i) {
+    Print("input  " + EscapeControl(Describe(*temper_input(m, i))) + "\n");
+  }
+  for (int i = 0; i < temper_output_count(m); ++i) {
+    Print("output " + EscapeControl(Describe(*temper_output(m, i))) + "\n");
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"#", "MFLOP", "expected us", "source", "workload", "nodes"}};
+  for (int i = 0; i < temper_step_count(m); ++i) {
+    const temper_step_info& s = *temper_step(m, i);
+    rows.push_back({std::to_string(i), fmt::format("{:.2f}", s.flops * 1e-6),
+                    s.expected_us > 0 ? fmt::format("{:.1f}", s.expected_us) : "-", s.source,
+                    std::string(s.workload).substr(0, 12), EscapeControl(s.nodes)});
+  }
+  Print(FormatTable(rows, {true, true, true}));
+  for (int i = 0; flags.schedules && i < temper_step_count(m); ++i) {
+    Print(fmt::format("\n# {}\n{}\n", i, EscapeControl(temper_step(m, i)->schedule)));
+  }
+  return Flush();
+}
+
+int InspectModel(const InspectFlags& flags) {
+  auto frontend = MakeFrontendOptions(flags.model);
+  if (!frontend.ok()) return FailUsage("inspect", frontend.status().message());
+  auto target = ParseTarget(flags.model.target);
+  if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
+  auto model = driver::BuildKernels(flags.model.model, *frontend, *target);
+  if (!model.ok()) return Fail(model.status());
+  if (flags.json) {
+    nlohmann::json kernels = nlohmann::json::array();
+    for (const driver::ModelKernel& k : model->kernels) {
+      const driver::KernelWorkload& w = model->workloads[k.workload];
+      kernels.push_back({{"nodes", k.nodes},
+                         {"name", w.name},
+                         {"workload", w.hash.Hex()},
+                         {"flops", te::FlopCount(w.program)}});
+    }
+    Print(nlohmann::json{{"kernels", kernels}, {"passes", driver::PassNames()}}.dump(
+              -1, ' ', false, nlohmann::json::error_handler_t::replace) +
+          "\n");
+    return Flush();
+  }
+  if (!flags.kernels_only) Print(graph::Print(model->graph) + "\n");
+  std::vector<std::vector<std::string>> rows = {{"#", "kernel", "MFLOP", "workload", "nodes"}};
+  for (size_t i = 0; i < model->kernels.size(); ++i) {
+    const driver::ModelKernel& k = model->kernels[i];
+    const driver::KernelWorkload& w = model->workloads[k.workload];
+    rows.push_back({std::to_string(i), w.name,
+                    fmt::format("{:.2f}", te::FlopCount(w.program) * 1e-6), w.hash.ShortHex(),
+                    k.nodes.empty() ? "(layout)" : EscapeControl(JoinStrings(k.nodes, ", "))});
+  }
+  Print(FormatTable(rows, {true, false, true}));
+  Print(fmt::format("{} kernels, {} distinct\npasses: {}\n", model->kernels.size(),
+                    model->workloads.size(), JoinStrings(driver::PassNames(), ", ")));
+  return Flush();
+}
+
+}  // namespace
+
+Command AddInspectCommand(CLI::App& root) {
+  auto flags = std::make_shared<InspectFlags>();
+  CLI::App* app = root.add_subcommand("inspect", "Show a model's kernels, compiled or not");
+  app->footer(std::string(kExample));
+  AddModelOptions(app, &flags->model, true);
+  app->get_option("model")->description("ONNX model, or compiled model (.so)");
+  AddTargetOption(app, &flags->model);
+  app->add_flag("--kernels", flags->kernels_only, "The kernels alone, without the graph");
+  app->add_flag("--schedules", flags->schedules, "Of a compiled model: print the schedules too");
+  app->add_flag("--json", flags->json, "One JSON object on stdout");
+  return {app, [flags] {
+            return IsCompiled(flags->model.model) ? InspectCompiled(*flags) : InspectModel(*flags);
+          }};
+}
+
+}  // namespace temper::tools

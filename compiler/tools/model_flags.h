@@ -1,0 +1,33 @@
+// Flags that several verbs share: which model, for which shapes and target.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/driver/kernels.h"
+#include "compiler/target/target.h"
+
+namespace temper::tools {
+
+inline constexpr const char* kDefaultServer = "127.0.0.1:7400";
+
+struct ModelFlags {
+  std::string model;
+  std::vector<std::string> shapes;
+  std::string target = "native";
+  int threads = 1;
+  std::vector<std::string> disabled_passes;
+  std::vector<std::string> print_after;
+};
+
+// MODEL.onnx and --shape; with the flags of the passes if `passes` is set.
+void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes = false);
+void AddTargetOption(CLI::App* app, ModelFlags* flags);
+void AddThreadsOption(CLI::App* app, ModelFlags* flags);
+
+// The flags in the driver's terms. INVALID_ARGUMENT: wrong usage. `print_after` prints to stderr.
+Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags);
+
+}  // namespace temper::tools
