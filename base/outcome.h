@@ -32,4 +32,7 @@ std::optional<Outcome> OutcomeFromInt(int64_t number);
 // Infrastructure faults and noise say nothing about the candidate.
 bool IsConclusive(Outcome outcome);
 
+// The exit status of a program of ours that got no more memory.
+inline constexpr int kOutOfMemoryExit = 77;
+
 }  // namespace temper

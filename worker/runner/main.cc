@@ -1,13 +1,14 @@
 // measure-runner: serves requests of its worker on descriptor 3, in a jail. Not for people.
-#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cstdio>
-#include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "base/core_lock.h"
 #include "base/frame_channel.h"
+#include "base/outcome.h"
 #include "base/text.h"
 #include "worker/runner/service.h"
 #include "worker/sandbox/seccomp_filter.h"
@@ -23,6 +24,7 @@ int Fail(const temper::Status& status) {
 
 int main(int argc, char** argv) {
   using namespace temper;
+  std::set_new_handler([] { _exit(kOutOfMemoryExit); });
   std::vector<int> cores;
   int threads = 1;
   bool filter = true;

@@ -26,6 +26,8 @@ std::vector<std::string> BubblewrapArguments(const JailOptions& options, int fil
   for (const char* folder : {"/usr", "/lib", "/lib64", "/lib32", "/bin", "/opt"}) {
     add({"--ro-bind-try", folder, folder});
   }
+  // What a processor is: caches and cores.
+  add({"--ro-bind-try", "/sys/devices/system/cpu", "/sys/devices/system/cpu"});
   for (const char* file : {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d"}) {
     add({"--ro-bind-try", file, file});
   }

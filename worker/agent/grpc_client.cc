@@ -1,0 +1,56 @@
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+
+#include "proto/measure.grpc.pb.h"
+#include "worker/agent/session.h"
+
+namespace temper::agent {
+namespace {
+
+constexpr auto kDeadline = std::chrono::seconds(10);
+constexpr int kMaxMessageBytes = 64 << 20;
+
+class GrpcClient final : public MeasureClient {
+ public:
+  explicit GrpcClient(const std::string& address) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    arguments.SetMaxSendMessageSize(kMaxMessageBytes);
+    stub_ = proto::MeasureService::NewStub(
+        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+  }
+
+  Result<proto::RegisterReply> Register(const proto::RegisterRequest& request) override {
+    proto::RegisterReply reply;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    return ToResult(stub_->Register(&context, request, &reply), std::move(reply));
+  }
+
+  Result<proto::SynchronizeReply> Synchronize(const proto::SynchronizeRequest& request) override {
+    proto::SynchronizeReply reply;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + kDeadline);
+    return ToResult(stub_->Synchronize(&context, request, &reply), std::move(reply));
+  }
+
+ private:
+  template <typename T>
+  static Result<T> ToResult(const grpc::Status& status, T reply) {
+    if (status.ok()) return reply;
+    return Status(static_cast<Code>(status.error_code()), status.error_message());
+  }
+
+  std::unique_ptr<proto::MeasureService::Stub> stub_;
+};
+
+}  // namespace
+
+std::unique_ptr<MeasureClient> MakeGrpcClient(const std::string& address) {
+  return std::make_unique<GrpcClient>(address);
+}
+
+}  // namespace temper::agent
