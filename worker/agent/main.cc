@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <random>
@@ -101,6 +102,18 @@ int Run(const Flags& flags) {
     return Fail(InvalidArgument("kernels on " + std::to_string(flags.threads) +
                                 " threads need as many --cores"));
   }
+  // This process's own work keeps off the cores that are timed on. The programs it starts choose
+  // their own.
+  std::vector<int> others;
+  for (int core : allowed) {
+    if (std::find(options.cores.begin(), options.cores.end(), core) == options.cores.end()) {
+      others.push_back(core);
+    }
+  }
+  if (!others.empty()) {
+    Status pinned = PinToCores(others);
+    if (!pinned.ok()) log.Warning("{}", pinned.message());
+  }
   for (const std::string& program : {options.builder_program, options.runner_program}) {
     Status probe = sandbox::ProbeJail(program, {"--probe"});
     if (probe.ok()) continue;
@@ -136,18 +149,6 @@ int Run(const Flags& flags) {
   SystemClock clock;
   auto client = agent::MakeGrpcClient(flags.server);
   agent::Pipeline pipeline(options, log);
-  // This process's own work keeps off the cores that are timed on. The programs it starts choose
-  // their own.
-  std::vector<int> others;
-  for (int core : allowed) {
-    if (std::find(options.cores.begin(), options.cores.end(), core) == options.cores.end()) {
-      others.push_back(core);
-    }
-  }
-  if (!others.empty()) {
-    Status pinned = PinToCores(others);
-    if (!pinned.ok()) log.Warning("{}", pinned.message());
-  }
   std::vector<std::string> names;
   for (int core : options.cores) names.push_back(std::to_string(core));
   log.Info("timing on core {}, {:.0f} GFLOP/s; server {}", JoinStrings(names, ","),

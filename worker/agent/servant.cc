@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "base/text.h"
 
 namespace temper::agent {

@@ -10,7 +10,9 @@
 #include "compiler/lower/lower.h"
 #include "compiler/te/canonical.h"
 #include "compiler/tools/kernel_builder/element_evaluator.h"
-#include "compiler/wire/wire.h"
+#include "compiler/wire/wire_program.h"
+#include "compiler/wire/wire_schedule.h"
+#include "compiler/wire/wire_target.h"
 
 namespace temper::tools {
 namespace {
@@ -39,7 +41,7 @@ Result<const KernelBuilder::Workload*> KernelBuilder::FindWorkload(
     workloads_.splice(workloads_.begin(), workloads_, it);
     return &workloads_.front();
   }
-  TEMPER_ASSIGN_OR_RETURN(te::Program program, wire::ProgramFromProto(workload));
+  TEMPER_ASSIGN_OR_RETURN(te::Program program, wire::FromProto(workload));
   program = te::Canonicalize(program);
   Hash hash = te::WorkloadHash(program);
   workloads_.push_front({std::move(bytes), std::move(program), hash});
@@ -94,7 +96,7 @@ Status KernelBuilder::Compile(const proto::BuildRequest& request, Built& built) 
     Fail(reply, outcome, status);
     return status;
   };
-  auto target = wire::TargetFromProto(request.target());
+  auto target = wire::FromProto(request.target());
   if (!target.ok()) return fail(proto::OUTCOME_INFRASTRUCTURE, target.status());
   auto workload = FindWorkload(request.workload());
   if (!workload.ok()) return fail(proto::OUTCOME_INFRASTRUCTURE, workload.status());
@@ -105,7 +107,7 @@ Status KernelBuilder::Compile(const proto::BuildRequest& request, Built& built) 
 
   schedule::Schedule schedule;
   if (request.has_schedule()) {
-    auto received = wire::ScheduleFromProto(request.schedule());
+    auto received = wire::FromProto(request.schedule());
     if (!received.ok()) return fail(proto::OUTCOME_ILLEGAL_SCHEDULE, received.status());
     schedule = std::move(*received);
   } else {
@@ -157,7 +159,7 @@ KernelBuilder::Built KernelBuilder::Build(const proto::BuildRequest& request) {
   }
   if (!request.has_workload()) {
     Target detected = DetectTarget();
-    *built.reply.mutable_detected() = wire::TargetToProto(detected);
+    *built.reply.mutable_detected() = wire::ToProto(detected);
     built.reply.set_fingerprint(Fingerprint(detected));
     built.reply.set_outcome(proto::OUTCOME_OK);
   } else if (!Compile(request, built).ok()) {
