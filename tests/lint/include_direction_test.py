@@ -40,7 +40,8 @@ MAY_INCLUDE = {
                         "tuner/search", "tuner/space"],
     # tuner/client speaks to a server.
     "compiler/tools": ["base", "compiler", "costmodel", "db", "proto", "deploy/runtime",
-                       "tuner/search", "tuner/space", "tuner/client"],
+                       "tuner/search", "tuner/space", "tuner/client",
+                       "worker/sandbox/seccomp_filter.h"],
     "tuner": _LOWER + ["costmodel", "compiler/wire", "db", "proto", "tuner"],
     # compiler/target, because a worker says which device it is.
     "worker": ["proto", "base", "deploy/runtime", "compiler/target", "worker"],

@@ -182,6 +182,15 @@ void Fleet::Cancel(uint64_t job) {
   std::erase_if(fresh_, gone);
 }
 
+bool Fleet::Withdraw(UnitId id) {
+  auto it = units_.find(id);
+  if (it == units_.end() || it->second.holder != 0) return false;
+  units_.erase(it);
+  std::erase(again_, id);
+  std::erase(fresh_, id);
+  return true;
+}
+
 int Fleet::Waiting(uint64_t job) const {
   return static_cast<int>(std::count_if(units_.begin(), units_.end(), [&](const auto& entry) {
     return entry.second.job == job && entry.second.holder == 0;

@@ -72,16 +72,16 @@ void Pipeline::Stop() {
 void Pipeline::Add(proto::Lease lease) {
   auto shared = std::make_shared<const proto::Lease>(std::move(lease));
   std::lock_guard lock(mutex_);
-  Group final_group{shared, {}, {}};
+  Group final_group{shared, {}, {}, {}};
   for (const proto::CandidateSpec& spec : shared->candidates()) {
     ++backlog_;
     if (!spec.final()) {
-      to_build_.push_back({shared, {spec}, {}});
+      to_build_.push_back({shared, {spec}, {}, {}});
       continue;
     }
     final_group.specs.push_back(spec);
     if (final_group.specs.size() == kMaxInTurns) {
-      to_build_.push_back(std::exchange(final_group, Group{shared, {}, {}}));
+      to_build_.push_back(std::exchange(final_group, Group{shared, {}, {}, {}}));
     }
   }
   if (!final_group.specs.empty()) to_build_.push_back(std::move(final_group));
@@ -247,7 +247,7 @@ void Pipeline::BuildGroup(Servant& builder, Group group) {
   if (!reference->failure.empty()) {
     return FinishAll(group, Outcome::kInfrastructure, reference->failure);
   }
-  Group built{group.lease, {}, {}};
+  Group built{group.lease, {}, {}, {}};
   for (const proto::CandidateSpec& spec : group.specs) {
     proto::BuildRequest request;
     *request.mutable_workload() = group.lease->workload();
@@ -267,6 +267,7 @@ void Pipeline::BuildGroup(Servant& builder, Group group) {
     }
     built.specs.push_back(spec);
     built.objects.push_back(std::move(object));
+    built.error_scales.push_back(reply.error_scale());
   }
   if (built.specs.empty()) return;
   std::unique_lock lock(mutex_);
@@ -317,6 +318,7 @@ void Pipeline::MeasureGroup(Servant& runner, std::set<uint64_t>& prepared, Group
   measure.set_precise(group.specs[0].final());
   measure.set_budget_seconds(options_.timing_budget_seconds *
                              (group.specs[0].final() ? 4.0 * group.specs.size() : 1.0));
+  measure.mutable_error_scale()->Add(group.error_scales.begin(), group.error_scales.end());
   std::vector<int> fds;
   for (const ScopedFd& object : group.objects) fds.push_back(object.get());
 
@@ -348,7 +350,7 @@ void Pipeline::MeasureGroup(Servant& runner, std::set<uint64_t>& prepared, Group
   if (answer.outcome != Outcome::kOk && group.specs.size() > 1) {
     // Which one it was shows when each is measured alone.
     for (size_t i = 0; i < group.specs.size(); ++i) {
-      Group single{group.lease, {group.specs[i]}, {}};
+      Group single{group.lease, {group.specs[i]}, {}, {group.error_scales[i]}};
       single.objects.push_back(std::move(group.objects[i]));
       MeasureGroup(runner, prepared, std::move(single));
     }

@@ -64,7 +64,8 @@ class Pipeline {
   struct Group {
     std::shared_ptr<const proto::Lease> lease;
     std::vector<proto::CandidateSpec> specs;
-    std::vector<ScopedFd> objects;  // once built, in the order of specs
+    std::vector<ScopedFd> objects;     // once built, in the order of specs
+    std::vector<double> error_scales;  // once built
   };
   // What candidates of a workload are compared with; kept to prepare a new runner.
   struct Reference {

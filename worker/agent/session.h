@@ -27,7 +27,7 @@ std::unique_ptr<MeasureClient> MakeGrpcClient(const std::string& address);
 
 struct SessionOptions {
   proto::RegisterRequest registration;
-  int depth = 24;  // candidates held at a time
+  int depth = 16;  // candidates held at a time
   double first_retry_seconds = 0.5;
   double max_retry_seconds = 15;
 };

@@ -140,7 +140,7 @@ ExpectedOutput ExpectedOutput::Make(const temper_arg_info& info, const void* ref
   return expected;
 }
 
-Status ExpectedOutput::Check(const void* output) const {
+Status ExpectedOutput::Check(const void* output, double error_scale) const {
   int64_t wrong = 0, first = -1;
   if (!exact_.empty()) {
     int size = ByteSize(dtype_);
@@ -160,9 +160,10 @@ Status ExpectedOutput::Check(const void* output) const {
     const auto* values = static_cast<const float*>(output);
     // A quick pass that the compiler can vectorize; not-a-number counts as wrong here.
     int64_t suspects = 0;
+    const auto scale = static_cast<float>(error_scale);
     for (int64_t i = 0; i < elements_; ++i) {
       auto k = static_cast<size_t>(i);
-      suspects += !(std::fabs(values[i] - reference_[k]) <= tolerance_[k]);
+      suspects += !(std::fabs(values[i] - reference_[k]) <= scale * tolerance_[k]);
     }
     if (suspects == 0) return OkStatus();
   }
@@ -171,7 +172,7 @@ Status ExpectedOutput::Check(const void* output) const {
     auto k = static_cast<size_t>(i);
     bool narrow = dtype_ == DType::kFloat32;
     double r = narrow ? reference_[k] : wide_reference_[k];
-    double t = narrow ? tolerance_[k] : wide_tolerance_[k];
+    double t = error_scale * (narrow ? tolerance_[k] : wide_tolerance_[k]);
     if (Right(ElementAt(dtype_, output, i), r, t)) continue;
     if (wrong++ == 0) {
       first = i;

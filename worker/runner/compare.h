@@ -26,8 +26,9 @@ class ExpectedOutput {
   static ExpectedOutput Make(const temper_arg_info& info, const void* reference,
                              const void* magnitude);
 
-  // OK, or DATA_LOSS naming the first element that is wrong, and how many are.
-  Status Check(const void* output) const;
+  // OK, or DATA_LOSS naming the first element that is wrong, and how many are. `error_scale`: how
+  // many times the tolerance is allowed.
+  Status Check(const void* output, double error_scale = 1) const;
 
  private:
   DType dtype_ = DType::kFloat32;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -163,7 +164,8 @@ proto::Timing RunnerService::Prepare(const proto::PrepareRequest& request, int f
   return timing;
 }
 
-Status RunnerService::Check(Workload& workload, int fd, Loaded& loaded, proto::Timing& timing) {
+Status RunnerService::Check(Workload& workload, int fd, double error_scale, Loaded& loaded,
+                            proto::Timing& timing) {
   auto wrong = [&](const Status& status) {
     Fail(timing, proto::OUTCOME_WRONG_RESULT, status);
     return status;
@@ -195,7 +197,7 @@ Status RunnerService::Check(Workload& workload, int fd, Loaded& loaded, proto::T
   }
   if (code != 0) return wrong(DataLoss("the kernel returned " + std::to_string(code)));
   for (size_t i = 0; i < outputs.arguments.size(); ++i) {
-    Status status = workload.expected[i].Check(outputs.buffers[i].data());
+    Status status = workload.expected[i].Check(outputs.buffers[i].data(), error_scale);
     if (status.ok() && !outputs.buffers[i].Intact()) {
       status = DataLoss("the kernel wrote beside it");
     }
@@ -218,7 +220,10 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
       timing->set_message("another kernel of the group wrote to its inputs");
       continue;
     }
-    if (Check(workload, fds[i].get(), loaded[i], *timing).ok()) {
+    double error_scale = static_cast<int>(i) < request.error_scale_size()
+                             ? std::clamp(request.error_scale(static_cast<int>(i)), 1.0, 64.0)
+                             : 1.0;
+    if (Check(workload, fds[i].get(), error_scale, loaded[i], *timing).ok()) {
       right.push_back(static_cast<int>(i));
     }
   }

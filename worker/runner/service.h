@@ -38,7 +38,8 @@ class RunnerService {
   void Measure(const proto::MeasureRequest& request, Workload& workload,
                const std::vector<ScopedFd>& fds, proto::RunnerReply& reply);
   // Loads, runs once and compares.
-  Status Check(Workload& workload, int fd, Loaded& loaded, proto::Timing& timing);
+  Status Check(Workload& workload, int fd, double error_scale, Loaded& loaded,
+               proto::Timing& timing);
   Workload* Find(uint64_t key);
 
   temper_pool* pool_ = nullptr;

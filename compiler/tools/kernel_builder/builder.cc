@@ -8,6 +8,7 @@
 
 #include "base/core_lock.h"
 #include "compiler/lower/lower.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/te/canonical.h"
 #include "compiler/tools/kernel_builder/element_evaluator.h"
 #include "compiler/wire/wire_program.h"
@@ -113,6 +114,7 @@ Status KernelBuilder::Compile(const proto::BuildRequest& request, Built& built) 
   } else {
     schedule = lower::ReferenceSchedule(program, *target);
   }
+  reply.set_error_scale(te::ErrorBound(schedule.alternative) / te::ErrorBound(0));
   auto lowered = lower::LowerToLoops(program, schedule, *target);
   if (!lowered.ok()) return fail(proto::OUTCOME_ILLEGAL_SCHEDULE, lowered.status());
   auto finished = lower::Finish(lowered->function, *target);

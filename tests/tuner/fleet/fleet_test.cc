@@ -216,6 +216,17 @@ TEST_F(FleetTest, CancelMakesResultsStaleAndLeavesOtherJobsAlone) {
   EXPECT_EQ(grants[0].unit, others[0]);
 }
 
+TEST_F(FleetTest, WithdrawsOnlyWhatIsNotLeased) {
+  WorkerId w = NewWorker();
+  auto units = AddUnits(2);
+  ASSERT_EQ(fleet_.Lease(w, 1).size(), 1u);
+  EXPECT_FALSE(fleet_.Withdraw(units[0]));
+  EXPECT_TRUE(fleet_.Withdraw(units[1]));
+  EXPECT_FALSE(fleet_.Withdraw(units[1]));
+  EXPECT_TRUE(fleet_.Lease(w, 1).empty());
+  EXPECT_EQ(fleet_.Outstanding(1), 1);
+}
+
 // Whatever workers do, every unit ends exactly once: completed or retired.
 TEST_F(FleetTest, EveryUnitIsAccountedForUnderChaos) {
   Rng rng(5);

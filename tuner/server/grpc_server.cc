@@ -1,0 +1,155 @@
+#include "tuner/server/grpc_server.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+
+#include "base/text.h"
+#include "proto/measure.grpc.pb.h"
+#include "proto/tuner.grpc.pb.h"
+
+namespace temper::tuner {
+namespace {
+
+constexpr int kMaxMessageBytes = 64 << 20;
+
+template <typename T>
+grpc::Status Answer(Result<T> result, T* reply) {
+  if (!result.ok()) {
+    return {static_cast<grpc::StatusCode>(result.status().code()), result.status().message()};
+  }
+  *reply = std::move(*result);
+  return grpc::Status::OK;
+}
+
+class MeasureHandlers final : public proto::MeasureService::Service {
+ public:
+  explicit MeasureHandlers(TuningService* service) : service_(service) {}
+  grpc::Status Register(grpc::ServerContext*, const proto::RegisterRequest* request,
+                        proto::RegisterReply* reply) override {
+    return Answer(service_->Register(*request), reply);
+  }
+  grpc::Status Synchronize(grpc::ServerContext*, const proto::SynchronizeRequest* request,
+                           proto::SynchronizeReply* reply) override {
+    return Answer(service_->Synchronize(*request), reply);
+  }
+
+ private:
+  TuningService* service_;
+};
+
+class TunerHandlers final : public proto::TunerService::Service {
+ public:
+  explicit TunerHandlers(TuningService* service) : service_(service) {}
+  grpc::Status SubmitJob(grpc::ServerContext*, const proto::SubmitJobRequest* request,
+                         proto::SubmitJobReply* reply) override {
+    return Answer(service_->SubmitJob(*request), reply);
+  }
+  grpc::Status WatchJob(grpc::ServerContext*, const proto::WatchJobRequest* request,
+                        proto::JobStatus* reply) override {
+    return Answer(service_->WatchJob(*request), reply);
+  }
+  grpc::Status CancelJob(grpc::ServerContext*, const proto::CancelJobRequest* request,
+                         proto::JobStatus* reply) override {
+    return Answer(service_->CancelJob(*request), reply);
+  }
+  grpc::Status ListJobs(grpc::ServerContext*, const proto::ListJobsRequest*,
+                        proto::ListJobsReply* reply) override {
+    return Answer(service_->ListJobs(), reply);
+  }
+  grpc::Status Query(grpc::ServerContext*, const proto::QueryRequest* request,
+                     proto::QueryReply* reply) override {
+    return Answer(service_->Query(*request), reply);
+  }
+  grpc::Status ListDevices(grpc::ServerContext*, const proto::ListDevicesRequest*,
+                           proto::ListDevicesReply* reply) override {
+    return Answer(service_->ListDevices(), reply);
+  }
+
+ private:
+  TuningService* service_;
+};
+
+class Server final : public GrpcServer {
+ public:
+  explicit Server(TuningService* service) : measure_(service), tuner_(service) {}
+  ~Server() override { Shutdown(0); }
+
+  Status Start(const std::string& listen) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort(listen, grpc::InsecureServerCredentials(), &port);
+    // A second server on the port must fail, not share it.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    builder.SetMaxSendMessageSize(kMaxMessageBytes);
+    grpc::ResourceQuota quota("tuner-server");
+    quota.SetMaxThreads(256);
+    builder.SetResourceQuota(quota);
+    builder.RegisterService(&measure_);
+    builder.RegisterService(&tuner_);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port == 0) {
+      return Unavailable("cannot listen on " + listen +
+                         ": the port is in use or not allowed; choose another with --listen, or "
+                         "port 0 for a free one");
+    }
+    address_ = listen.substr(0, listen.rfind(':') + 1) + std::to_string(port);
+    return OkStatus();
+  }
+
+  const std::string& address() const override { return address_; }
+
+  void Shutdown(double seconds) override {
+    if (server_ == nullptr) return;
+    server_->Shutdown(std::chrono::system_clock::now() +
+                      std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
+    server_->Wait();
+    server_.reset();
+  }
+
+ private:
+  MeasureHandlers measure_;
+  TunerHandlers tuner_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+}  // namespace
+
+Status CheckListenAddress(const std::string& listen) {
+  size_t colon = listen.rfind(':');
+  if (colon == std::string::npos || colon == 0) {
+    return InvalidArgument(Quoted(listen) + " is not HOST:PORT, such as 127.0.0.1:7400");
+  }
+  auto port = ParseInt64(listen.substr(colon + 1));
+  if (!port.ok() || *port < 0 || *port > 65535) {
+    return InvalidArgument(Quoted(listen) + " has no port from 0 to 65535");
+  }
+  std::string host = listen.substr(0, colon);
+  auto octets = SplitString(host, '.');
+  bool loopback = host == "localhost" || host == "[::1]";
+  if (octets.size() == 4 && octets[0] == "127") {
+    loopback = true;
+    for (std::string_view octet : octets) {
+      auto n = ParseInt64(octet);
+      loopback = loopback && n.ok() && *n >= 0 && *n <= 255;
+    }
+  }
+  if (!loopback) {
+    return PermissionDenied("refusing to listen on " + Quoted(host) +
+                            ": without mutual TLS anybody who reaches it could use this server; "
+                            "listen on 127.0.0.1 and tunnel to it, for example with ssh -L");
+  }
+  return OkStatus();
+}
+
+Result<std::unique_ptr<GrpcServer>> StartGrpcServer(const std::string& listen,
+                                                    TuningService* service) {
+  TEMPER_RETURN_IF_ERROR(CheckListenAddress(listen));
+  auto server = std::make_unique<Server>(service);
+  TEMPER_RETURN_IF_ERROR(server->Start(listen));
+  return std::unique_ptr<GrpcServer>(std::move(server));
+}
+
+}  // namespace temper::tuner

@@ -1,0 +1,105 @@
+// The server without its network: jobs, workers and records brought together.
+//
+// Workers call Register and Synchronize, users the rest; each call returns at once or waits for a
+// commit or, in WatchJob, for news. One thread of its own searches: it gives results to the jobs'
+// searches and takes candidates from them, so that a lease finds them ready. A result is settled
+// (the worker forgets it) only after its record is committed.
+//
+// Thread-safe, but for what is said of tests.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "db/store.h"
+#include "proto/measure.pb.h"
+#include "proto/tuner.pb.h"
+#include "tuner/fleet/fleet.h"
+#include "tuner/server/job.h"
+
+namespace temper::tuner {
+
+struct ServiceOptions {
+  FleetOptions fleet;
+  double build_timeout_seconds = 10;
+  double run_timeout_seconds = 10;
+  int candidates_ahead = 16;  // kept ready for each worker
+  int propose_at_once = 16;
+  double save_seconds = 2;  // how often a job's progress is stored
+  // A job whose time is over may finish its last measurements for so long.
+  double overtime_seconds = 30;
+  std::string core_lock_folder;  // the search keeps off cores that are locked there; empty: not
+};
+
+class TuningService {
+ public:
+  // All but the factory are borrowed.
+  TuningService(ServiceOptions options, db::Store* store, Clock* clock, TunerFactory factory,
+                Logger log);
+  ~TuningService();
+
+  // Continues the unfinished jobs of the store. Call once, before anything else.
+  Status Resume();
+  // Starts the thread that searches; Stop() ends it and stores every job's progress.
+  void Start();
+  void Stop();
+
+  Result<proto::RegisterReply> Register(const proto::RegisterRequest& request);
+  Result<proto::SynchronizeReply> Synchronize(const proto::SynchronizeRequest& request);
+
+  Result<proto::SubmitJobReply> SubmitJob(const proto::SubmitJobRequest& request);
+  Result<proto::JobStatus> WatchJob(const proto::WatchJobRequest& request);
+  Result<proto::JobStatus> CancelJob(const proto::CancelJobRequest& request);
+  Result<proto::ListJobsReply> ListJobs();
+  Result<proto::QueryReply> Query(const proto::QueryRequest& request);
+  Result<proto::ListDevicesReply> ListDevices();
+
+  // One round of the search thread; true: something was done. For tests, without Start().
+  bool SearchOnce();
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  struct Accepted;
+
+  // All of these REQUIRE that mutex_ is held.
+  Job* FindJob(const std::string& id);
+  void TakeResults(const proto::SynchronizeRequest& request, std::vector<Accepted>& accepted,
+                   proto::SynchronizeReply& reply);
+  void Settle(Job& job, UnitId unit, Outcome outcome, double us);
+  void RetireLost(Lock& lock);
+  void GrantLeases(const proto::SynchronizeRequest& request, proto::SynchronizeReply& reply);
+
+  Status AddJob(std::unique_ptr<Job> job);
+  Status StartSearch(Job& job);
+  bool SearchJob(Job& job);
+  void FinishJob(Job& job, db::JobState state, const std::string& message);
+  void SaveProgress(Job& job);
+  void SearchLoop();
+
+  const ServiceOptions options_;
+  db::Store* store_;
+  Clock* clock_;
+  TunerFactory factory_;
+  Logger log_;
+
+  std::mutex mutex_;
+  std::condition_variable news_;  // a status changed
+  std::condition_variable work_;  // the search has something to do
+  bool stopping_ = false;
+  Fleet fleet_;
+  std::map<WorkerId, proto::RegisterRequest> registrations_;
+  std::vector<std::unique_ptr<Job>> jobs_;  // in the order submitted; pointers stay valid
+  std::map<UnitId, Job*> unit_jobs_;
+  uint64_t next_number_ = 1;
+  std::thread search_thread_;
+  double looked_for_cores_ = -1e9;
+};
+
+}  // namespace temper::tuner
