@@ -10,7 +10,7 @@
 
 namespace temper::db {
 
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   Status Put(std::span<const Record> records) override;
   Result<MergeCounts> Merge(std::span<const Record> records) override;

@@ -114,6 +114,9 @@ class Fleet {
   // Forgets a job's units; their results are stale from now on.
   void Cancel(uint64_t job);
 
+  // Forgets a unit that is not leased. True: it was there.
+  bool Withdraw(UnitId unit);
+
   int Waiting(uint64_t job) const;      // units not leased
   int Outstanding(uint64_t job) const;  // units, leased or not
   // Ready workers that meet it.

@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "base/core_lock.h"
@@ -72,6 +73,7 @@ int Run(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // its errors come back as statuses
   Flags flags;
   CLI::App app{
       "Tunes models: searches for fast schedules, which measure-workers build and time.\n"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <string>
 
@@ -165,6 +166,7 @@ int Run(const Flags& flags) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  setenv("GRPC_VERBOSITY", "NONE", 0);  // its errors come back as statuses
   Flags flags;
   CLI::App app{
       "Measures candidate kernels for a tuner-server.\n"
