@@ -136,6 +136,7 @@ class BoostedModel final : public CostModel {
         {"eta", "0.2"},
         {"lambda", "1"},
         {"base_score", "0"},
+        {"num_feature", fmt::format("{}", kFeatureCount)},
         {"nthread", fmt::format("{}", options_.threads)},
         {"seed", fmt::format("{}", options_.seed & 0x7fffffff)},
         {"disable_default_eval_metric", "1"},

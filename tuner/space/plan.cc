@@ -163,20 +163,16 @@ class Planner {
     Nest nest;
     nest.kind = NestKind::kRow;
     nest.root = root;
-    bool reduces = false;
+    bool broadcasts = false;  // else the last stage is the epilogue of a tile
     for (int s = 0; s < root; ++s) {
       if (inlined_[s]) continue;
       nest.members.push_back(s);
-      reduces |= info_[s].reduces;
+      broadcasts |= info_[s].reduces && info_[s].points < info_[root].points;
     }
-    if (!reduces || nest.members.empty()) return std::nullopt;
+    if (!broadcasts) return std::nullopt;
     for (int rows = rank - 1; rows >= 1; --rows) {
       if (RowsFit(nest, rows)) {
         nest.row_axes = rows;
-        // A plain reduction with an epilogue is a tile's work.
-        bool broadcast = false;
-        for (int s : nest.members) broadcast |= info_[s].points != info_[root].points;
-        if (!broadcast) return std::nullopt;
         return nest;
       }
     }
@@ -198,6 +194,8 @@ class Planner {
         }
       }
       if (row > kMaxRowBytes) return false;
+      // More than a number a row is a tile's work.
+      if (info_[s].reduces && row > ByteSize(program_.tensors[stage.tensor].dtype)) return false;
       std::vector<int> readers;
       RealReaders(s, readers);
       for (int reader : readers) {

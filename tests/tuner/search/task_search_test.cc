@@ -1,0 +1,109 @@
+#include "tuner/search/task_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compiler/schedule/legality.h"
+#include "compiler/te/canonical.h"
+#include "tests/support/programs.h"
+
+namespace temper::tuner {
+namespace {
+
+Target Avx512() { return *ParseTarget("x86-64-v4"); }
+
+// A made-up machine on which what the prior likes is not quite what is fast: it wants seven rows.
+double Time(const Scored& s) {
+  double us = s.features.prior_us;
+  for (const auto& stage : s.schedule.stages) {
+    for (const auto& group : stage.groups) {
+      for (int64_t f : group.factors) us *= f == 7 ? 0.7 : 1;
+    }
+  }
+  return us;
+}
+
+TEST(TaskSearch, ProposesNothingTwice) {
+  TaskSearch search(
+      Space::Create(te::Canonicalize(testing::MatmulBiasRelu(64, 64, 64)), Avx512(), 1), 1);
+  auto model = costmodel::MakePriorModel();
+  std::set<Hash> seen;
+  for (int i = 0; i < 6; ++i) {
+    for (const Scored& s : search.Propose(16, *model)) {
+      EXPECT_TRUE(seen.insert(schedule::ScheduleHash(s.schedule)).second);
+      EXPECT_TRUE(
+          schedule::CheckLegal(search.space().program(), s.schedule, search.space().target()).ok());
+    }
+  }
+  EXPECT_EQ(seen.size(), 96u);
+}
+
+TEST(TaskSearch, KnownSchedulesAreNotProposed) {
+  te::Program program = te::Canonicalize(testing::Softmax(64, 64));
+  auto model = costmodel::MakePriorModel();
+  TaskSearch first(Space::Create(program, Avx512(), 1), 1);
+  TaskSearch second(Space::Create(program, Avx512(), 1), 1);
+  std::set<Hash> known;
+  for (const Scored& s : first.Propose(4, *model)) {
+    second.Know(s.schedule, Outcome::kWrongResult, 0);
+    known.insert(schedule::ScheduleHash(s.schedule));
+  }
+  for (const Scored& s : second.Propose(8, *model)) {
+    EXPECT_EQ(known.count(schedule::ScheduleHash(s.schedule)), 0u);
+  }
+}
+
+TEST(TaskSearch, AnInfrastructureFaultMayBeTriedAgain) {
+  TaskSearch search(Space::Create(te::Canonicalize(testing::Softmax(8, 20)), Avx512(), 1), 1);
+  auto model = costmodel::MakePriorModel();
+  std::vector<Scored> all;
+  while (!search.exhausted()) {
+    for (Scored& s : search.Propose(16, *model)) all.push_back(std::move(s));
+  }
+  ASSERT_FALSE(all.empty());
+  search.Know(all[0].schedule, Outcome::kInfrastructure, 0);
+  auto again = search.Propose(16, *model);
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_TRUE(again[0].schedule == all[0].schedule);
+}
+
+TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
+  te::Program program = te::Canonicalize(testing::Conv({28, 28, 64, 64, 3, 1, 1}));
+  costmodel::BoostedOptions options;
+  auto model = costmodel::MakeBoostedModel(options);
+  TaskSearch search(Space::Create(program, Avx512(), 1), 3);
+  double first = 0, best = 1e30;
+  for (int round = 0; round < 12; ++round) {
+    std::vector<costmodel::Sample> samples;
+    for (const Scored& s : search.Propose(16, *model)) {
+      double us = Time(s);
+      best = std::min(best, us);
+      search.Know(s.schedule, Outcome::kOk, us);
+      samples.push_back({0, s.features, us});
+    }
+    ASSERT_TRUE(model->Update(samples).ok());
+    if (round == 0) first = best;
+  }
+  EXPECT_LT(best, 0.8 * first);
+  ASSERT_FALSE(search.elites().empty());
+  EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
+}
+
+TEST(TaskSearch, TheSameSeedAndResultsGiveTheSameProposals) {
+  te::Program program = te::Canonicalize(testing::Conv({14, 14, 32, 32, 3, 1, 1}));
+  auto model = costmodel::MakePriorModel();
+  TaskSearch a(Space::Create(program, Avx512(), 1), 5), b(Space::Create(program, Avx512(), 1), 5);
+  for (int round = 0; round < 3; ++round) {
+    auto from_a = a.Propose(8, *model), from_b = b.Propose(8, *model);
+    ASSERT_EQ(from_a.size(), from_b.size());
+    for (size_t i = 0; i < from_a.size(); ++i) {
+      ASSERT_TRUE(from_a[i].schedule == from_b[i].schedule);
+      a.Know(from_a[i].schedule, Outcome::kOk, Time(from_a[i]));
+      b.Know(from_b[i].schedule, Outcome::kOk, Time(from_b[i]));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace temper::tuner
