@@ -182,7 +182,7 @@ struct ModelTuner::Impl {
       for (const Measured* m : of_task[t]) {
         std::optional<costmodel::ProgramFeatures> features;
         if (described < kMaxRecords && IsConclusive(m->outcome)) {
-          auto d = Describe(tasks[t].search->space().program(), m->schedule, target);
+          auto d = Describe(tasks[t].search->program(), m->schedule, target);
           if (d.ok()) {
             features = std::move(*d);
             ++described;
@@ -222,11 +222,10 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
     task.name = tasks[i].name;
     task.progress.weight = tasks[i].weight;
     task.progress.flops = std::max(1.0, te::FlopCount(tasks[i].program));
-    task.search = std::make_unique<TaskSearch>(
-        Space::Create(std::move(tasks[i].program), target, options.threads),
-        impl->rng.Fork(i).Next());
+    task.search = std::make_unique<TaskSearch>(SpacesOf(tasks[i].program, target, options.threads),
+                                               impl->rng.Fork(i).Next());
     // One sample's prior tells heavy tasks from light ones before anything is measured.
-    const Space& space = task.search->space();
+    const Space& space = task.search->spaces()[0];
     Rng rng(1);
     auto described = Describe(space.program(), space.Emit(space.Sample(rng, 0)), target);
     task.progress.expected_us = described.ok() ? described->prior_us : 1;

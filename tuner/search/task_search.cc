@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "compiler/te/alternatives.h"
 #include "tuner/search/evaluate.h"
 
 namespace temper::tuner {
@@ -13,18 +15,49 @@ constexpr int kRandomTries = 20;  // for each random proposal
 
 }  // namespace
 
-TaskSearch::TaskSearch(Space space, uint64_t seed, const SearchOptions& options)
-    : space_(std::move(space)), options_(options), rng_(seed) {}
+std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads) {
+  std::vector<Space> spaces;
+  for (te::Alternative a : te::AlternativesOf(program)) {
+    spaces.push_back(Space::Create(program, target, threads, static_cast<int>(a)));
+  }
+  return spaces;
+}
+
+TaskSearch::TaskSearch(std::vector<Space> spaces, uint64_t seed, const SearchOptions& options)
+    : spaces_(std::move(spaces)), options_(options), rng_(seed) {}
+
+// What a round of evolution finds in each space, the best of all first; but of every space the
+// best `fair_share` of `n` come before, so that no alternative is dropped unmeasured.
+std::vector<Scored> TaskSearch::Ranked(int n, const costmodel::CostModel& model) {
+  EvolutionOptions evolution;
+  int population = n * options_.per_proposal / (evolution.generations + 1);
+  auto spaces = static_cast<int>(spaces_.size());
+  evolution.population = std::clamp(population / spaces, 48, 512);
+  auto fair = static_cast<size_t>(
+      spaces == 1 ? 0 : std::lround(std::ceil(n * options_.fair_share / spaces)));
+  std::vector<Scored> first, rest;
+  for (size_t i = 0; i < spaces_.size(); ++i) {
+    std::vector<Decision> parents;
+    for (const Elite& elite : elites_) {
+      if (elite.space == i) parents.push_back(elite.decision);
+    }
+    size_t taken = 0;
+    for (Scored& s : Evolve(spaces_[i], model, parents, evolution, rng_)) {
+      bool fresh = seen_.count(schedule::ScheduleHash(s.schedule)) == 0;
+      (fresh && taken < fair ? first : rest).push_back(std::move(s));
+      if (fresh) ++taken;
+    }
+  }
+  std::stable_sort(rest.begin(), rest.end(),
+                   [](const Scored& a, const Scored& b) { return a.score > b.score; });
+  std::move(rest.begin(), rest.end(), std::back_inserter(first));
+  return first;
+}
 
 std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model) {
   std::vector<Scored> chosen;
   if (n <= 0) return chosen;
-  EvolutionOptions evolution;
-  evolution.population =
-      std::clamp(n * options_.per_proposal / (evolution.generations + 1), 48, 512);
-  std::vector<Decision> parents;
-  for (const Elite& elite : elites_) parents.push_back(elite.decision);
-  std::vector<Scored> ranked = Evolve(space_, model, parents, evolution, rng_);
+  std::vector<Scored> ranked = Ranked(n, model);
   auto randoms = static_cast<int>(std::lround(n * options_.random_share));
   if (n == 1) randoms = rng_.Chance(options_.random_share) ? 1 : 0;
   for (Scored& s : ranked) {
@@ -34,11 +67,12 @@ std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model
   for (int tries = randoms * kRandomTries; tries > 0 && static_cast<int>(chosen.size()) < n;
        --tries) {
     Scored s;
-    s.decision = space_.Sample(rng_, 0.5);
-    s.schedule = space_.Emit(s.decision);
+    const Space& space = spaces_[rng_.Uniform(spaces_.size())];
+    s.decision = space.Sample(rng_, 0.5);
+    s.schedule = space.Emit(s.decision);
     Hash hash = schedule::ScheduleHash(s.schedule);
     if (seen_.count(hash) > 0) continue;
-    auto features = Describe(space_.program(), s.schedule, space_.target());
+    auto features = Describe(space.program(), s.schedule, space.target());
     if (!features.ok()) continue;
     seen_.insert(hash);
     s.features = std::move(*features);
@@ -59,12 +93,16 @@ void TaskSearch::Know(const schedule::Schedule& schedule, Outcome outcome, doubl
   seen_.insert(hash);
   if (outcome != Outcome::kOk || !(us > 0)) return;
   if (elites_.size() >= kMaxElites && us >= elites_.back().us) return;
-  auto decision = space_.Extract(schedule);
+  size_t number = 0;
+  while (number < spaces_.size() && spaces_[number].alternative() != schedule.alternative) ++number;
+  if (number == spaces_.size()) return;
+  auto decision = spaces_[number].Extract(schedule);
   if (!decision) return;
-  std::erase_if(elites_, [&](const Elite& e) { return e.decision == *decision; });
+  std::erase_if(elites_,
+                [&](const Elite& e) { return e.space == number && e.decision == *decision; });
   auto at = std::upper_bound(elites_.begin(), elites_.end(), us,
                              [](double value, const Elite& e) { return value < e.us; });
-  elites_.insert(at, {std::move(*decision), us});
+  elites_.insert(at, {number, std::move(*decision), us});
   if (elites_.size() > kMaxElites) elites_.pop_back();
 }
 

@@ -1,7 +1,9 @@
 // The search for fast schedules of one task.
 //
-// It remembers what was proposed or measured, so that nothing is measured twice, and breeds from
-// the fastest measured schedules. Not thread-safe. Deterministic for a seed and the same calls.
+// A task has a space for each alternative of its program; each breeds its own, and all are ranked
+// together. It remembers what was proposed or measured, so that nothing is measured twice, and
+// breeds from the fastest measured schedules. Not thread-safe. Deterministic for a seed and the
+// same calls.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +21,20 @@ namespace temper::tuner {
 
 struct SearchOptions {
   double random_share = 0.1;  // of the proposals, drawn without the model
+  double fair_share = 0.25;   // of the proposals, split evenly among the alternatives
   int per_proposal = 12;      // schedules ranked for each that is proposed, at least
 };
 
+// One space for each alternative of the program, in their order.
+std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads);
+
 class TaskSearch {
  public:
-  TaskSearch(Space space, uint64_t seed, const SearchOptions& options = {});
+  // `spaces`: those of one program, one an alternative; not empty.
+  TaskSearch(std::vector<Space> spaces, uint64_t seed, const SearchOptions& options = {});
 
-  const Space& space() const { return space_; }
+  const te::Program& program() const { return spaces_[0].program(); }
+  const std::vector<Space>& spaces() const { return spaces_; }
 
   // Up to `n` schedules that were neither proposed nor known before, the most promising first,
   // random ones last. Fewer when the space seems exhausted.
@@ -40,14 +48,17 @@ class TaskSearch {
   bool exhausted() const { return failures_ >= 2; }
 
   struct Elite {
+    size_t space = 0;  // which of the spaces
     Decision decision;
     double us = 0;
   };
-  // Measured schedules of this space, fastest first, a limited number.
+  // Measured schedules of the spaces, fastest first, a limited number.
   const std::vector<Elite>& elites() const { return elites_; }
 
  private:
-  Space space_;
+  std::vector<Scored> Ranked(int n, const costmodel::CostModel& model);
+
+  std::vector<Space> spaces_;
   SearchOptions options_;
   Rng rng_;
   std::set<Hash> seen_;

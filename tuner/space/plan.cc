@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "tuner/space/short_sums.h"
+
 namespace temper::tuner {
 namespace {
 
@@ -20,9 +22,14 @@ class Planner {
   Plan Run() {
     int n = static_cast<int>(info_.size());
     std::vector<bool> may_inline(n, false);
-    for (int s = n - 1; s >= 0; --s) DecideInline(s, may_inline);
     Plan plan;
-    if (auto row = RowNest()) {
+    for (int s = 0; s < n && caution_ == 0; ++s) {
+      if (auto transform = TransformNest(s)) plan.nests.push_back(*transform);
+    }
+    for (int s = n - 1; s >= 0; --s) DecideInline(s, may_inline);
+    std::optional<Nest> row;
+    if (plan.nests.empty()) row = RowNest();
+    if (row) {
       plan.nests.push_back(*row);
     } else {
       for (int s = 0; s < n; ++s) {
@@ -41,9 +48,71 @@ class Planner {
   }
 
  private:
+  // A stage of short sums with the elementwise stage at the end of its chain of readers.
+  std::optional<Nest> TransformNest(int s) {
+    if (info_[s].reduces || info_[s].output || !ChoosesSums(program_.stages[s])) return {};
+    int root = s;
+    std::vector<int> chain;  // between the two
+    while (!info_[root].output && info_[root].consumers.size() == 1 &&
+           !info_[info_[root].consumers[0]].reduces) {
+      if (root != s) {
+        if (ChoosesSums(program_.stages[root])) break;
+        chain.push_back(root);
+      }
+      root = info_[root].consumers[0];
+    }
+    if (root == s || taken_[root]) return {};
+    Nest nest;
+    nest.kind = NestKind::kTransform;
+    nest.root = root;
+    nest.members = {s};
+    tir::Expr body = InlinedBody(root, chain);
+    nest.fixed_tile = ChosenTiles(program_.stages[root], body);
+    ChosenByMember(s, root, body, &nest.fixed_tile);
+    taken_[s] = taken_[root] = true;
+    for (int c : chain) inlined_[c] = true;
+    return nest;
+  }
+
+  tir::Expr InlinedBody(int root, const std::vector<int>& chain) const {
+    tir::Expr body = program_.stages[root].body;
+    for (size_t i = chain.size(); i-- > 0;) {
+      const te::Stage& stage = program_.stages[chain[i]];
+      body = tir::Rewrite(body, [&](const tir::Expr& e) -> tir::Expr {
+        if (e->kind() != tir::ExprKind::kLoad || e->buffer() != stage.tensor) return {};
+        std::vector<tir::Expr> map(program_.next_var);
+        for (size_t a = 0; a < stage.spatial.size(); ++a) {
+          map[stage.spatial[a].var->var_id()] = e->indices()[a];
+        }
+        return tir::Substitute(stage.body, map);
+      });
+    }
+    return body;
+  }
+
+  // An axis of the root that is an axis by which the member chooses is unrolled whole too.
+  void ChosenByMember(int member, int root, const tir::Expr& body,
+                      std::vector<int64_t>* tiles) const {
+    const te::Stage& m = program_.stages[member];
+    const te::Stage& r = program_.stages[root];
+    std::vector<int64_t> chosen = ChosenTiles(m, m.body);
+    tir::Visit(body, [&](const tir::Expr& e) {
+      if (e->kind() != tir::ExprKind::kLoad || e->buffer() != m.tensor) return true;
+      for (size_t d = 0; d < chosen.size(); ++d) {
+        const tir::Expr& index = e->indices()[d];
+        if (chosen[d] <= 1 || index->kind() != tir::ExprKind::kVar) continue;
+        for (size_t a = 0; a < r.spatial.size(); ++a) {
+          if (r.spatial[a].var->var_id() == index->var_id()) (*tiles)[a] = r.spatial[a].extent;
+        }
+      }
+      return true;
+    });
+  }
+
   // Injective stages vanish into their readers unless that would repeat dear work.
   void DecideInline(int s, std::vector<bool>& may_inline) {
     const StageInfo& stage = info_[s];
+    if (taken_[s] || inlined_[s]) return;
     if (stage.reduces || stage.output || caution_ > 2) return;
     int64_t evaluations = 0;
     bool into_reduction = false;

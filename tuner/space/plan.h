@@ -3,6 +3,7 @@
 //   pad -> conv -> bias -> relu        one tile nest: root relu, anchor conv; bias inlined, pad
 //                                      inlined or a nest of its own (a choice)
 //   max -> exp -> sum -> div           one row nest: root div, the others at its row loop
+//   left -> input, right -> output     a transform nest each: short sums of short sums
 //   anything else                      a nest for each stage that is not inlined
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace temper::tuner {
 
-enum class NestKind { kTile, kRow, kElementwise };
+enum class NestKind { kTile, kRow, kElementwise, kTransform };
 
 struct Nest {
   NestKind kind = NestKind::kElementwise;
@@ -21,9 +22,12 @@ struct Nest {
   int anchor = -1;  // kTile: the reduction; equal to root when a write cache is to be added
   // kTile: the root's axis for each spatial axis of the anchor, -1 for one of extent 1.
   std::vector<int> root_axis;
-  std::vector<int> members;  // kRow: stages computed at the root's row loop, in program order
-  int row_axes = 0;          // kRow: so many leading axes of the root are rows
-  bool may_inline = false;   // kElementwise: whether to have this nest is a choice
+  // kRow: stages computed at the root's row loop, in program order; kTransform: the one stage
+  // computed inside the root's outer loops.
+  std::vector<int> members;
+  std::vector<int64_t> fixed_tile;  // kTransform: of each axis of the root (short_sums.h)
+  int row_axes = 0;                 // kRow: so many leading axes of the root are rows
+  bool may_inline = false;          // kElementwise: whether to have this nest is a choice
 };
 
 struct Plan {

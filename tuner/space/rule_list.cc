@@ -12,6 +12,9 @@ std::vector<std::unique_ptr<NestRule>> MakeRules(const RuleContext& context, con
       case NestKind::kRow:
         rules.push_back(MakeRowRule(context, nest));
         break;
+      case NestKind::kTransform:
+        rules.push_back(MakeTransformRule(context, nest));
+        break;
       case NestKind::kElementwise:
         rules.push_back(MakeElementwiseRule(context, nest));
         break;

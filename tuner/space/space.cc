@@ -7,6 +7,7 @@
 #include "compiler/lower/lower.h"
 #include "compiler/schedule/legality.h"
 #include "compiler/schedule/steps.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/te/canonical.h"
 #include "tuner/space/rules.h"
 
@@ -15,7 +16,9 @@ namespace temper::tuner {
 using schedule::Schedule;
 
 struct Space::Impl {
-  te::Program program;
+  te::Program workload_program;
+  int alternative = 0;
+  te::Program program;  // of the alternative
   Target target;
   std::vector<StageInfo> info;
   RuleContext context;
@@ -133,6 +136,7 @@ std::vector<schedule::Step> Space::Impl::Steps(const std::vector<int64_t>& value
 Schedule Space::Impl::Emit(const std::vector<int64_t>& values) const {
   Schedule s;
   s.workload = workload;
+  s.alternative = alternative;
   s.threads = context.threads;
   s.steps = Steps(values);
   s.stages.resize(stage_count);
@@ -156,12 +160,16 @@ Space::~Space() = default;
 Space::Space(Space&&) noexcept = default;
 Space& Space::operator=(Space&&) noexcept = default;
 
-Space Space::Create(te::Program program, const Target& target, int threads) {
+Space Space::Create(te::Program program, const Target& target, int threads, int alternative) {
   auto impl = std::make_unique<Impl>();
-  impl->program = std::move(program);
+  auto chosen = te::MakeAlternative(program, alternative);
+  TEMPER_CHECK(chosen.ok());
+  impl->workload_program = std::move(program);
+  impl->alternative = alternative;
+  impl->program = *std::move(chosen);
   impl->target = target;
   impl->info = Analyze(impl->program);
-  impl->workload = te::WorkloadHash(impl->program);
+  impl->workload = te::WorkloadHash(impl->workload_program);
   impl->context = {&impl->program, &impl->info, &impl->target, threads};
   Impl* state = impl.get();
   Space space(std::move(impl));
@@ -170,7 +178,7 @@ Space Space::Create(te::Program program, const Target& target, int threads) {
     Rng rng(1);
     for (int i = 0; i < 12; ++i) {
       Schedule s = space.Emit(space.Sample(rng, 0));
-      state->usable = lower::LowerToLoops(state->program, s, target).ok();
+      state->usable = lower::LowerToLoops(state->workload_program, s, target).ok();
       if (state->usable) return space;
     }
   }
@@ -179,7 +187,8 @@ Space Space::Create(te::Program program, const Target& target, int threads) {
   return space;
 }
 
-const te::Program& Space::program() const { return impl_->program; }
+const te::Program& Space::program() const { return impl_->workload_program; }
+int Space::alternative() const { return impl_->alternative; }
 const Target& Space::target() const { return impl_->target; }
 int Space::threads() const { return impl_->context.threads; }
 const std::vector<Knob>& Space::knobs() const { return impl_->knobs; }
@@ -260,13 +269,13 @@ Schedule Space::Emit(const Decision& decision) const {
 
 Result<Schedule> Space::Build(const Decision& decision) const {
   Schedule s = Emit(decision);
-  TEMPER_RETURN_IF_ERROR(schedule::CheckLegal(impl_->program, s, impl_->target));
+  TEMPER_RETURN_IF_ERROR(schedule::CheckLegal(impl_->workload_program, s, impl_->target));
   return s;
 }
 
 std::optional<Decision> Space::Extract(const Schedule& s) const {
-  if (s.workload != impl_->workload || s.threads != impl_->context.threads ||
-      s.stages.size() != impl_->stage_count) {
+  if (s.workload != impl_->workload || s.alternative != impl_->alternative ||
+      s.threads != impl_->context.threads || s.stages.size() != impl_->stage_count) {
     return std::nullopt;
   }
   Decision decision(impl_->knobs.size(), 0);

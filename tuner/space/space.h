@@ -36,13 +36,14 @@ class NestRule;
 
 class Space {
  public:
-  // `program` is canonical; REQUIRES: it verifies.
-  static Space Create(te::Program program, const Target& target, int threads);
+  // `program` is canonical; REQUIRES: it verifies and has the alternative (te/alternatives.h).
+  static Space Create(te::Program program, const Target& target, int threads, int alternative = 0);
   ~Space();
   Space(Space&&) noexcept;
   Space& operator=(Space&&) noexcept;
 
-  const te::Program& program() const;
+  const te::Program& program() const;  // the workload, not the alternative
+  int alternative() const;
   const Target& target() const;
   int threads() const;
   const std::vector<Knob>& knobs() const;

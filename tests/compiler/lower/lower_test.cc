@@ -13,7 +13,7 @@
 #include "compiler/tir/printer.h"
 #include "compiler/tir/verify.h"
 #include "deploy/runtime/kernel_transform.h"
-#include "tests/compiler/lower/small_programs.h"
+#include "tests/support/small_programs.h"
 
 namespace temper::lower {
 namespace {

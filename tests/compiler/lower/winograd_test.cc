@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/te/alternatives.h"
-#include "tests/compiler/lower/small_programs.h"
+#include "tests/support/small_programs.h"
 
 namespace temper::lower {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/compiler/lower/small_programs.h"
+#include "tests/support/small_programs.h"
 
 namespace temper::lower {
 namespace {
