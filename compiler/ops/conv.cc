@@ -16,12 +16,13 @@ Status BuildConv(Emitter& e) {
   const int x = e.Input(0), w = e.Input(1), y = e.Output(0);
   TEMPER_ASSIGN_OR_RETURN(const Window window, WindowOf(e.graph(), e.node()));
   const graph::Shape in = e.shape(x), weight = e.shape(w), out = e.shape(y);
+  if (weight.size() != in.size()) return e.Refuse("a weight of another rank than its operand");
   const int channel_axis = e.ChannelAxis(static_cast<int>(in.size()));
   const size_t first = FirstSpatial(channel_axis);
   const int64_t group = e.node().Int("group", 1);
   const int64_t channels = in[channel_axis], results = out[channel_axis];
   const int64_t per_group = weight[1];
-  if (!IsFloat(e.dtype(x)) && !IsInt(e.dtype(x))) return e.Refuse("operands of this type");
+  if (!IsFloat(e.dtype(x)) && !IsInt(e.dtype(x))) return e.Refuse("operands that are not numbers");
   if (group < 1 || weight[0] != results || results % group != 0 || per_group * group != channels) {
     return InvalidArgument(e.node().Describe() + ": a weight of " + graph::ShapeToString(weight) +
                            " in " + std::to_string(group) + " groups does not fit an operand of " +

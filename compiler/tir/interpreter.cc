@@ -5,138 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "base/narrow_float.h"
 #include "compiler/tir/interpreter_code.h"
+#include "compiler/tir/scalar.h"
 
 namespace temper::tir {
 namespace {
-
-int64_t Wrap(DType dtype, int64_t value) {
-  switch (dtype) {
-    case DType::kInt8:
-      return static_cast<int8_t>(value);
-    case DType::kInt16:
-      return static_cast<int16_t>(value);
-    case DType::kInt32:
-      return static_cast<int32_t>(value);
-    case DType::kUInt8:
-      return static_cast<uint8_t>(value);
-    case DType::kUInt16:
-      return static_cast<uint16_t>(value);
-    case DType::kUInt32:
-      return static_cast<uint32_t>(value);
-    default:
-      return value;
-  }
-}
-
-// Saturates; NaN gives 0.
-int64_t ToInteger(DType dtype, double value) {
-  if (std::isnan(value)) return 0;
-  const int bits = ByteSize(dtype) * 8;
-  const bool is_signed = IsSignedInt(dtype);
-  const double low = is_signed ? -std::ldexp(1.0, bits - 1) : 0.0;
-  const double beyond = std::ldexp(1.0, is_signed ? bits - 1 : bits);
-  const uint64_t all = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  if (value >= beyond) return static_cast<int64_t>(is_signed ? all >> 1 : all);
-  if (value <= low) return is_signed ? -static_cast<int64_t>(all >> 1) - 1 : 0;
-  return is_signed ? static_cast<int64_t>(value)
-                   : static_cast<int64_t>(static_cast<uint64_t>(value));
-}
-
-int64_t Wide(int64_t a, int64_t b, uint64_t (*f)(uint64_t, uint64_t)) {
-  return static_cast<int64_t>(f(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
-}
-int64_t AddWrap(int64_t a, int64_t b) {
-  return Wide(a, b, [](uint64_t x, uint64_t y) { return x + y; });
-}
-int64_t SubWrap(int64_t a, int64_t b) {
-  return Wide(a, b, [](uint64_t x, uint64_t y) { return x - y; });
-}
-int64_t MulWrap(int64_t a, int64_t b) {
-  return Wide(a, b, [](uint64_t x, uint64_t y) { return x * y; });
-}
-
-// REQUIRES: b != 0. The most negative number divided by -1 wraps.
-int64_t DivWrap(int64_t a, int64_t b) { return b == -1 ? SubWrap(0, a) : a / b; }
-int64_t ModWrap(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
-int64_t FloorDivWrap(int64_t a, int64_t b) {
-  const int64_t q = DivWrap(a, b), r = ModWrap(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;
-}
-int64_t FloorModWrap(int64_t a, int64_t b) {
-  const int64_t r = ModWrap(a, b);
-  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-}
-
-template <typename T>
-T MinNan(T a, T b) {
-  if (std::isnan(a)) return a;
-  return std::isnan(b) || b < a ? b : a;
-}
-template <typename T>
-T MaxNan(T a, T b) {
-  if (std::isnan(a)) return a;
-  return std::isnan(b) || a < b ? b : a;
-}
-
-template <typename T>
-T CallFunction(Intrinsic f, T x, T y) {
-  switch (f) {
-    case Intrinsic::kAbs:
-      return std::fabs(x);
-    case Intrinsic::kExp:
-      return std::exp(x);
-    case Intrinsic::kLog:
-      return std::log(x);
-    case Intrinsic::kSqrt:
-      return std::sqrt(x);
-    case Intrinsic::kRsqrt:
-      return T{1} / std::sqrt(x);
-    case Intrinsic::kTanh:
-      return std::tanh(x);
-    case Intrinsic::kErf:
-      return std::erf(x);
-    case Intrinsic::kFloor:
-      return std::floor(x);
-    case Intrinsic::kCeil:
-      return std::ceil(x);
-    case Intrinsic::kRoundEven:
-      return std::nearbyint(x);
-    case Intrinsic::kSin:
-      return std::sin(x);
-    case Intrinsic::kCos:
-      return std::cos(x);
-    case Intrinsic::kTan:
-      return std::tan(x);
-    case Intrinsic::kAsin:
-      return std::asin(x);
-    case Intrinsic::kAcos:
-      return std::acos(x);
-    case Intrinsic::kAtan:
-      return std::atan(x);
-    case Intrinsic::kSinh:
-      return std::sinh(x);
-    case Intrinsic::kCosh:
-      return std::cosh(x);
-    case Intrinsic::kAsinh:
-      return std::asinh(x);
-    case Intrinsic::kAcosh:
-      return std::acosh(x);
-    case Intrinsic::kAtanh:
-      return std::atanh(x);
-    case Intrinsic::kPow:
-      return std::pow(x, y);
-    case Intrinsic::kFmod:
-      return std::fmod(x, y);
-    case Intrinsic::kIsNan:
-    case Intrinsic::kIsInf:
-      break;
-  }
-  return x;
-}
 
 class Machine {
  public:
@@ -329,7 +204,7 @@ Status Machine::Run() {
       case Op::kNot: LANES(OUT.u = ~A.u);
       case Op::kNotBool: LANES(OUT.i = A.i == 0);
       case Op::kSelect: LANES(OUT = cells[i.c + l].i != 0 ? A : B);
-      case Op::kWrap: LANES(OUT.i = Wrap(static_cast<DType>(i.imm), A.i));
+      case Op::kWrap: LANES(OUT.i = WrapInteger(static_cast<DType>(i.imm), A.i));
       case Op::kRound:
         LANES(OUT.f = static_cast<float>(DecodeNarrow(
                   static_cast<DType>(i.imm), EncodeNarrow(static_cast<DType>(i.imm), A.f))));
