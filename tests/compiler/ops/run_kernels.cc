@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "compiler/lower/lower.h"
+#include "compiler/te/canonical.h"
 #include "compiler/tir/interpreter.h"
 
 namespace temper::testing {
@@ -64,28 +65,55 @@ Result<Bytes> RemoveHalo(const te::Tensor& tensor, const Bytes& padded) {
   return dense;
 }
 
+// A constant reordered as a kernel reads it (lower::Argument).
+Bytes Pack(const te::Tensor& tensor, const Bytes& source,
+           const std::vector<schedule::PackDim>& dims) {
+  const int64_t width = ByteSize(tensor.dtype);
+  int64_t count = 1;
+  for (const auto& d : dims) count *= d.extent;
+  Bytes packed(count * width);
+  for (int64_t n = 0; n < count; ++n) {
+    std::vector<int64_t> at(tensor.shape.size(), 0);
+    int64_t rest = n, flat = 0;
+    for (size_t d = dims.size(); d-- > 0; rest /= dims[d].extent) {
+      at[dims[d].axis] += rest % dims[d].extent * dims[d].step;
+    }
+    bool inside = true;
+    for (size_t a = 0; a < at.size(); ++a) {
+      inside = inside && at[a] < tensor.shape[a];
+      flat = flat * tensor.shape[a] + at[a];
+    }
+    if (inside) std::memcpy(&packed[n * width], &source[flat * width], width);
+  }
+  return packed;
+}
+
 }  // namespace
 
 Result<std::map<int, Bytes>> RunKernels(const graph::Graph& graph,
                                         const partition::Partition& partition,
-                                        const std::map<int, Bytes>& inputs) {
+                                        const std::map<int, Bytes>& inputs,
+                                        const RunOptions& options) {
   std::map<int, Bytes> values = inputs;
-  Target target;
-  target.masked_vectors = true;
   for (const partition::Kernel& kernel : partition.kernels) {
-    const te::Program& program = kernel.program;
-    TEMPER_ASSIGN_OR_RETURN(
-        const lower::Lowered lowered,
-        lower::LowerToLoops(program, lower::ReferenceSchedule(program, target), target));
+    const te::Program program = te::Canonicalize(kernel.program);
+    const schedule::Schedule schedule = options.schedule
+                                            ? options.schedule(program)
+                                            : lower::ReferenceSchedule(program, options.target);
+    TEMPER_ASSIGN_OR_RETURN(const lower::Lowered lowered,
+                            lower::LowerToLoops(program, schedule, options.target));
     std::vector<Bytes> buffers;
     for (size_t i = 0; i < program.inputs.size(); ++i) {
       const graph::Value& value = graph.value(kernel.input_values[i]);
+      const te::Tensor& tensor = program.tensors[program.inputs[i]];
       if (value.IsConstant()) {
         const auto raw = value.constant->raw();
         buffers.emplace_back(raw.begin(), raw.end());
+        const auto& pack = lowered.arguments[i].pack;
+        if (!pack.empty()) buffers.back() = Pack(tensor, buffers.back(), pack);
       } else {
         if (!values.count(value.id)) return Internal("'" + value.name + "' is read too early");
-        buffers.push_back(AddHalo(program.tensors[program.inputs[i]], values[value.id]));
+        buffers.push_back(AddHalo(tensor, values[value.id]));
       }
     }
     for (int tensor : program.outputs) {
@@ -95,8 +123,11 @@ Result<std::map<int, Bytes>> RunKernels(const graph::Graph& graph,
     if (lowered.arguments.size() != buffers.size()) return Internal("arguments do not match");
     std::vector<void*> args;
     for (Bytes& buffer : buffers) args.push_back(buffer.data());
-    TEMPER_RETURN_IF_ERROR(
-        tir::Interpret(lowered.function, args).WithContext("kernel " + program.name));
+    tir::Function function = lowered.function;
+    if (options.finish) {
+      TEMPER_ASSIGN_OR_RETURN(function, lower::Finish(function, options.target));
+    }
+    TEMPER_RETURN_IF_ERROR(tir::Interpret(function, args).WithContext("kernel " + program.name));
     for (size_t i = 0; i < program.outputs.size(); ++i) {
       TEMPER_ASSIGN_OR_RETURN(
           values[kernel.output_values[i]],
