@@ -68,9 +68,10 @@ Result<Window> WindowOf(const graph::Graph& graph, const graph::Node& node) {
 namespace {
 
 bool IsNonNegativeWithin(const graph::Graph& graph, int value, int depth) {
+  if (value == graph::kNone || depth > 8) return false;
   const graph::Value& v = graph.value(value);
   const graph::Node* node = graph.ProducerOf(value);
-  if (node == nullptr || depth > 8) return false;
+  if (node == nullptr) return false;
   for (const char* op : {"Relu", "Sigmoid", "HardSigmoid", "Exp", "Softmax", "Abs", "Softplus"}) {
     if (node->Is(op)) return true;
   }
