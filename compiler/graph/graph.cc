@@ -34,16 +34,23 @@ std::vector<float> Node::Floats(const std::string& name, std::vector<float> abse
 
 std::string Node::Describe() const {
   std::string text = domain.empty() ? op : domain + "." + op;
-  for (size_t i = 0; i < sources.size(); ++i) {
+  constexpr size_t kShown = 4;
+  for (size_t i = 0; i < std::min(sources.size(), kShown); ++i) {
     text += (i == 0 ? " '" : " + '") + sources[i] + "'";
   }
+  if (sources.size() > kShown) text += " + " + std::to_string(sources.size() - kShown) + " more";
   return text;
 }
 
 // --- Reading -------------------------------------------------------------------------------------
 
-bool Graph::IsOutput(int value_id) const {
-  return std::find(outputs_.begin(), outputs_.end(), value_id) != outputs_.end();
+const std::vector<int>& Graph::order() const {
+  if (!order_valid_) {
+    order_.clear();
+    for (int id = first_; id != kNone; id = next_[id]) order_.push_back(id);
+    order_valid_ = true;
+  }
+  return order_;
 }
 
 const Tensor* Graph::ConstantInput(const Node& node, size_t input) const {
@@ -86,7 +93,7 @@ int Graph::AddConstant(std::string constant_name, Tensor tensor) {
   return id;
 }
 
-int Graph::NewNode(size_t position, std::string op, std::vector<int> inputs,
+int Graph::NewNode(int before, std::string op, std::vector<int> inputs,
                    std::vector<std::string> output_names, Attributes attributes,
                    std::vector<std::string> sources, std::string domain) {
   const int id = node_limit();
@@ -107,50 +114,80 @@ int Graph::NewNode(size_t position, std::string op, std::vector<int> inputs,
     node.outputs.push_back(value);
   }
   nodes_.push_back(std::move(node));
-  order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(position), id);
+  use_slots_.emplace_back();
+  next_.push_back(kNone);
+  previous_.push_back(kNone);
+  Link(id, before);
   SetInputs(id, std::move(inputs));
   return id;
 }
 
-size_t Graph::PositionOf(int node_id) const {
-  // From the back: nodes are mostly sought soon after they were appended.
-  const auto it = std::find(order_.rbegin(), order_.rend(), node_id);
-  TEMPER_CHECK(it != order_.rend());
-  return static_cast<size_t>(order_.rend() - it) - 1;
+void Graph::Link(int node_id, int before) {
+  const int after = before == kNone ? last_ : previous_[before];
+  next_[node_id] = before;
+  previous_[node_id] = after;
+  (after == kNone ? first_ : next_[after]) = node_id;
+  (before == kNone ? last_ : previous_[before]) = node_id;
+  order_valid_ = false;
+}
+
+void Graph::Unlink(int node_id) {
+  const int before = previous_[node_id];
+  const int after = next_[node_id];
+  (before == kNone ? first_ : next_[before]) = after;
+  (after == kNone ? last_ : previous_[after]) = before;
+  order_valid_ = false;
+}
+
+void Graph::SetOrder(const std::vector<int>& order) {
+  first_ = last_ = kNone;
+  for (int id : order) Link(id, kNone);
 }
 
 int Graph::AddNode(std::string op, std::vector<int> inputs, std::vector<std::string> output_names,
                    Attributes attributes, std::vector<std::string> sources, std::string domain) {
-  return NewNode(order_.size(), std::move(op), std::move(inputs), std::move(output_names),
+  return NewNode(kNone, std::move(op), std::move(inputs), std::move(output_names),
                  std::move(attributes), std::move(sources), std::move(domain));
 }
 
 int Graph::InsertBefore(int before, std::string op, std::vector<int> inputs,
                         std::vector<std::string> output_names, Attributes attributes,
                         std::vector<std::string> sources, std::string domain) {
-  return NewNode(PositionOf(before), std::move(op), std::move(inputs), std::move(output_names),
+  return NewNode(before, std::move(op), std::move(inputs), std::move(output_names),
                  std::move(attributes), std::move(sources), std::move(domain));
 }
 
 int Graph::InsertAfter(int after, std::string op, std::vector<int> inputs,
                        std::vector<std::string> output_names, Attributes attributes,
                        std::vector<std::string> sources, std::string domain) {
-  return NewNode(PositionOf(after) + 1, std::move(op), std::move(inputs), std::move(output_names),
+  return NewNode(next_[after], std::move(op), std::move(inputs), std::move(output_names),
                  std::move(attributes), std::move(sources), std::move(domain));
 }
 
 void Graph::AddOutput(int value_id, std::string output_name) {
   outputs_.push_back(value_id);
   output_names_.push_back(std::move(output_name));
+  ++values_[value_id].output_uses;
 }
 
-void Graph::SetOutput(size_t index, int value_id) { outputs_[index] = value_id; }
+void Graph::SetOutput(size_t index, int value_id) {
+  --values_[outputs_[index]].output_uses;
+  outputs_[index] = value_id;
+  ++values_[value_id].output_uses;
+}
+
+void Graph::PutUse(int value_id, Use use) {
+  std::vector<Use>& uses = values_[value_id].uses;
+  use_slots_[use.node][use.input] = static_cast<int>(uses.size());
+  uses.push_back(use);
+}
 
 void Graph::DropUse(int value_id, Use use) {
   std::vector<Use>& uses = values_[value_id].uses;
-  const auto it = std::find(uses.begin(), uses.end(), use);
-  TEMPER_CHECK(it != uses.end());
-  *it = uses.back();
+  const int slot = use_slots_[use.node][use.input];
+  TEMPER_CHECK(uses[slot] == use);
+  uses[slot] = uses.back();
+  use_slots_[uses[slot].node][uses[slot].input] = slot;
   uses.pop_back();
 }
 
@@ -159,11 +196,12 @@ void Graph::SetInput(int node_id, size_t index, int value_id) {
   if (index >= inputs.size()) {
     if (value_id == kNone) return;
     inputs.resize(index + 1, kNone);
+    use_slots_[node_id].resize(index + 1, kNone);
   }
   const Use use = {node_id, static_cast<int>(index)};
   if (inputs[index] != kNone) DropUse(inputs[index], use);
   inputs[index] = value_id;
-  if (value_id != kNone) values_[value_id].uses.push_back(use);
+  if (value_id != kNone) PutUse(value_id, use);
 }
 
 void Graph::SetInputs(int node_id, std::vector<int> inputs) {
@@ -172,8 +210,9 @@ void Graph::SetInputs(int node_id, std::vector<int> inputs) {
     if (old[i] != kNone) DropUse(old[i], {node_id, static_cast<int>(i)});
   }
   old = std::move(inputs);
+  use_slots_[node_id].assign(old.size(), kNone);
   for (size_t i = 0; i < old.size(); ++i) {
-    if (old[i] != kNone) values_[old[i]].uses.push_back({node_id, static_cast<int>(i)});
+    if (old[i] != kNone) PutUse(old[i], {node_id, static_cast<int>(i)});
   }
 }
 
@@ -188,21 +227,36 @@ void Graph::RemoveAttribute(int node_id, const std::string& attribute) {
 void Graph::SetOp(int node_id, std::string op) { nodes_[node_id].op = std::move(op); }
 
 void Graph::AddSources(int node_id, const std::vector<std::string>& sources) {
+  // Looking for repeats would be quadratic in a list that is hostile in length.
+  constexpr size_t kCompared = 64;
   std::vector<std::string>& own = nodes_[node_id].sources;
   for (const std::string& source : sources) {
-    if (std::find(own.begin(), own.end(), source) == own.end()) own.push_back(source);
+    if (own.size() > kCompared || std::find(own.begin(), own.end(), source) == own.end()) {
+      own.push_back(source);
+    }
   }
+}
+
+void Graph::MoveSources(int from, int to, bool first) {
+  std::vector<std::string> moved = std::move(nodes_[from].sources);
+  nodes_[from].sources.clear();
+  if (!first) return AddSources(to, moved);
+  // Appending the shorter list keeps long chains linear.
+  moved.swap(nodes_[to].sources);
+  AddSources(to, moved);
 }
 
 void Graph::ReplaceUses(int from, int to) {
   if (from == to) return;
-  for (const Use& use : values_[from].uses) {
-    nodes_[use.node].inputs[use.input] = to;
-    values_[to].uses.push_back(use);
-  }
+  const std::vector<Use> uses = std::move(values_[from].uses);
   values_[from].uses.clear();
-  for (int& output : outputs_) {
-    if (output == from) output = to;
+  for (const Use& use : uses) {
+    nodes_[use.node].inputs[use.input] = to;
+    PutUse(to, use);
+  }
+  if (values_[from].output_uses == 0) return;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i] == from) SetOutput(i, to);
   }
 }
 
@@ -225,37 +279,25 @@ void Graph::RemoveNode(int node_id) {
     values_[output].producer_output = kNone;
   }
   SetInputs(node_id, {});
-  order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(PositionOf(node_id)));
+  Unlink(node_id);
   node = Node();
 }
 
 int Graph::RemoveDead() {
-  std::vector<char> is_output(values_.size(), 0);
-  for (int output : outputs_) is_output[output] = 1;
-  std::vector<int> kept;
   int removed = 0;
   // Backwards, so that a dead node's operands have lost its uses when they are reached.
-  for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
-    Node& node = nodes_[*it];
+  for (int id = last_; id != kNone;) {
+    const int previous = previous_[id];
     bool used = false;
-    for (int output : node.outputs) {
-      used |= output != kNone && (!values_[output].uses.empty() || is_output[output]);
+    for (int output : nodes_[id].outputs) {
+      used |= output != kNone && (!values_[output].uses.empty() || IsOutput(output));
     }
-    if (used) {
-      kept.push_back(*it);
-      continue;
+    if (!used) {
+      RemoveNode(id);
+      ++removed;
     }
-    for (int output : node.outputs) {
-      if (output == kNone) continue;
-      values_[output].producer = kNone;
-      values_[output].producer_output = kNone;
-    }
-    SetInputs(*it, {});
-    node = Node();
-    ++removed;
+    id = previous;
   }
-  std::reverse(kept.begin(), kept.end());
-  order_ = std::move(kept);
   return removed;
 }
 
@@ -271,7 +313,7 @@ void Graph::Compact() {
   };
   for (int id : inputs_) keep(id);
   std::vector<Node> nodes;
-  for (int node_id : order_) {
+  for (int node_id : order()) {
     Node& node = nodes_[node_id];
     for (int input : node.inputs) keep(input);
     for (int output : node.outputs) keep(output);
@@ -279,25 +321,28 @@ void Graph::Compact() {
   }
   for (int id : outputs_) keep(id);
 
-  for (size_t n = 0; n < nodes.size(); ++n) {
-    Node& node = nodes[n];
+  nodes_ = std::move(nodes);
+  values_ = std::move(values);
+  next_.assign(nodes_.size(), kNone);
+  previous_.assign(nodes_.size(), kNone);
+  use_slots_.assign(nodes_.size(), {});
+  first_ = last_ = kNone;
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    Node& node = nodes_[n];
     node.id = static_cast<int>(n);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == kNone) continue;
-      node.inputs[i] = value_map[node.inputs[i]];
-      values[node.inputs[i]].uses.push_back({node.id, static_cast<int>(i)});
-    }
+    Link(node.id, kNone);
+    std::vector<int> inputs = std::move(node.inputs);
+    for (int& input : inputs) input = input == kNone ? kNone : value_map[input];
+    node.inputs.clear();
+    SetInputs(node.id, std::move(inputs));
     for (int& output : node.outputs) {
       if (output == kNone) continue;
       output = value_map[output];
-      values[output].producer = node.id;
+      values_[output].producer = node.id;
     }
-    order_[n] = node.id;
   }
   for (int& id : inputs_) id = value_map[id];
   for (int& id : outputs_) id = value_map[id];
-  nodes_ = std::move(nodes);
-  values_ = std::move(values);
 }
 
 bool Graph::Sort() {
@@ -305,8 +350,9 @@ bool Graph::Sort() {
   std::vector<int> waiting(nodes_.size(), 0);
   std::vector<int> position(nodes_.size(), 0);
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;  // positions
-  for (size_t i = 0; i < order_.size(); ++i) {
-    const Node& node = nodes_[order_[i]];
+  const std::vector<int> old = order();
+  for (size_t i = 0; i < old.size(); ++i) {
+    const Node& node = nodes_[old[i]];
     position[node.id] = static_cast<int>(i);
     for (int input : node.inputs) {
       if (input != kNone && values_[input].producer != kNone) ++waiting[node.id];
@@ -314,9 +360,9 @@ bool Graph::Sort() {
     if (waiting[node.id] == 0) ready.push(static_cast<int>(i));
   }
   std::vector<int> sorted;
-  sorted.reserve(order_.size());
+  sorted.reserve(old.size());
   while (!ready.empty()) {
-    const int id = order_[ready.top()];
+    const int id = old[ready.top()];
     ready.pop();
     sorted.push_back(id);
     for (int output : nodes_[id].outputs) {
@@ -326,8 +372,8 @@ bool Graph::Sort() {
       }
     }
   }
-  if (sorted.size() != order_.size()) return false;
-  order_ = std::move(sorted);
+  if (sorted.size() != old.size()) return false;
+  SetOrder(sorted);
   return true;
 }
 

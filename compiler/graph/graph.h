@@ -14,7 +14,10 @@
 //   default or follows from shapes is written out (Conv and pools: kernel_shape, strides,
 //   dilations, pads, group, and no auto_pad), and axes are not negative. See op_list.h.
 //
-// Not thread-safe; a Graph may be copied, and copies share constants' bytes.
+// Edits take constant time but for what they touch, so that a pass over a hostile graph of a
+// million nodes still ends. Not thread-safe, and order() builds its list at its first call after an
+// edit: call it once before threads share a graph. A Graph may be copied; copies share constants'
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -60,7 +63,7 @@ struct Node {
   std::vector<float> Floats(const std::string& name, std::vector<float> absent = {}) const;
   bool Has(const std::string& name) const { return attributes.count(name) != 0; }
 
-  // For messages: "Conv 'conv1'" or "Conv 'conv1' + 'bn1'".
+  // For messages: "Conv 'conv1'" or "Conv 'conv1' + 'bn1'"; at most four names.
   std::string Describe() const;
 };
 
@@ -78,6 +81,7 @@ struct Value {
   int producer_output = kNone;             // index into the producer's outputs
   std::shared_ptr<const Tensor> constant;  // set for constants only
   std::vector<Use> uses;
+  int output_uses = 0;  // how often it is an output of the graph
   bool is_input = false;
 
   bool IsConstant() const { return constant != nullptr; }
@@ -90,7 +94,7 @@ class Graph {
   // --- Reading ---------------------------------------------------------------------------------
 
   // Node ids in topological order. Edits change it: copy it to iterate while editing.
-  const std::vector<int>& order() const { return order_; }
+  const std::vector<int>& order() const;
   const Node& node(int id) const { return nodes_[id]; }
   const Value& value(int id) const { return values_[id]; }
   bool IsAlive(int node_id) const { return nodes_[node_id].id != kNone; }
@@ -102,7 +106,7 @@ class Graph {
   // Names of the outputs: the model's, whatever value a rewrite put there.
   const std::vector<std::string>& output_names() const { return output_names_; }
 
-  bool IsOutput(int value_id) const;
+  bool IsOutput(int value_id) const { return values_[value_id].output_uses > 0; }
   const ValueType& type(int value_id) const { return values_[value_id].type; }
   // REQUIRES: the type is static.
   Shape shape(int value_id) const { return values_[value_id].type.StaticShape(); }
@@ -142,6 +146,9 @@ class Graph {
   void SetOp(int node_id, std::string op);
   // Appends those of `sources` that the node does not have yet.
   void AddSources(int node_id, const std::vector<std::string>& sources);
+  // Gives node `from`, which is about to go, no sources and node `to` those too: before its own
+  // where `from` comes first in the flow of data, else after them.
+  void MoveSources(int from, int to, bool first);
 
   // Every use of `from`, as an input or as an output of the graph, becomes one of `to`.
   void ReplaceUses(int from, int to);
@@ -158,15 +165,26 @@ class Graph {
 
  private:
   int NewValue(std::string name);
-  int NewNode(size_t position, std::string op, std::vector<int> inputs,
+  int NewNode(int before, std::string op, std::vector<int> inputs,
               std::vector<std::string> output_names, Attributes attributes,
               std::vector<std::string> sources, std::string domain);
-  size_t PositionOf(int node_id) const;
+  void Link(int node_id, int before);  // into the order; kNone: at its end
+  void Unlink(int node_id);
+  void SetOrder(const std::vector<int>& order);
+  void PutUse(int value_id, Use use);
   void DropUse(int value_id, Use use);
 
   std::vector<Node> nodes_;
   std::vector<Value> values_;
-  std::vector<int> order_;
+  // The order is a list through the nodes; `order_` is its copy as long as `order_valid_`.
+  std::vector<int> next_;
+  std::vector<int> previous_;
+  int first_ = kNone;
+  int last_ = kNone;
+  mutable std::vector<int> order_;
+  mutable bool order_valid_ = true;
+  // use_slots_[node][input]: where that use stands in its value's `uses`.
+  std::vector<std::vector<int>> use_slots_;
   std::vector<int> inputs_;
   std::vector<int> outputs_;
   std::vector<std::string> output_names_;

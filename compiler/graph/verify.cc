@@ -20,12 +20,6 @@ Status CheckNode(const Graph& graph, const Node& node, std::vector<char>& define
       return Fault(
           fmt::format("{} reads '{}' before it is defined", node.Describe(), graph.value(id).name));
     }
-    const std::vector<Use>& uses = graph.value(id).uses;
-    const Use use = {node.id, static_cast<int>(i)};
-    if (std::count(uses.begin(), uses.end(), use) != 1) {
-      return Fault(fmt::format("{} input {} is not in the uses of '{}'", node.Describe(), i,
-                               graph.value(id).name));
-    }
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const int id = node.outputs[i];
@@ -76,8 +70,17 @@ Status Verify(const Graph& graph) {
     TEMPER_RETURN_IF_ERROR(CheckNode(graph, node, defined));
     input_count += node.inputs.size() - std::count(node.inputs.begin(), node.inputs.end(), kNone);
   }
+  // Every use is an input of that value; as there are as many of both, every input is a use.
   size_t use_count = 0;
-  for (int id = 0; id < graph.value_count(); ++id) use_count += graph.value(id).uses.size();
+  for (int id = 0; id < graph.value_count(); ++id) {
+    for (const Use& use : graph.value(id).uses) {
+      if (use.node < 0 || use.node >= graph.node_limit() ||
+          graph.node(use.node).Input(static_cast<size_t>(use.input)) != id) {
+        return Fault(fmt::format("'{}' has a use that does not read it", graph.value(id).name));
+      }
+      ++use_count;
+    }
+  }
   if (use_count != input_count) {
     return Fault(fmt::format("{} uses are recorded for {} inputs", use_count, input_count));
   }

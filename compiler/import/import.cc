@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <limits>
@@ -22,6 +23,9 @@ namespace {
 
 using graph::Graph;
 using graph::kNone;
+
+// Of a model or a node: none that is real comes near, and some work is quadratic in it.
+constexpr int kMaxOperands = 1 << 14;
 
 // Whether a dim_param names a dimension: exporters also write "?", "-1" and "None" for "any".
 bool IsName(const std::string& text) {
@@ -96,6 +100,9 @@ class ModelBuilder {
       return InvalidArgument(
           "not an ONNX model, or a truncated one: it does not say which opset it uses");
     }
+    if (std::max(proto_.input_size(), proto_.output_size()) > kMaxOperands) {
+      return ResourceExhausted(fmt::format("it has more than {} inputs or outputs", kMaxOperands));
+    }
     if (proto_.sparse_initializer_size() > 0) {
       return Unimplemented("sparse initializers are not supported");
     }
@@ -155,6 +162,10 @@ class ModelBuilder {
   }
 
   Status AddNode(const onnx::NodeProto& node, const std::string& name) {
+    if (std::max(node.input_size(), node.output_size()) > kMaxOperands) {
+      return ResourceExhausted(fmt::format("{} '{}' has more than {} inputs or outputs",
+                                           node.op_type(), name, kMaxOperands));
+    }
     SourceNode source;
     source.op = node.op_type();
     source.name = name;

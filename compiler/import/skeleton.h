@@ -17,7 +17,7 @@ namespace temper::importer {
 
 struct SkeletonLimits {
   int depth = 32;                   // of messages in messages
-  size_t fields = size_t{1} << 23;  // in the whole file
+  size_t fields = size_t{1} << 22;  // in the whole file
   size_t bytes = size_t{1} << 30;   // of the skeleton
 };
 

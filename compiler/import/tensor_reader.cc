@@ -192,11 +192,18 @@ Result<Tensor> TensorReader::ReadExternal(const onnx::TensorProto& proto, Tensor
   std::shared_ptr<const MappedFile>& file = external_[location];
   if (file == nullptr) {
     TEMPER_ASSIGN_OR_RETURN(file, MappedFile::OpenBeneath(*directory_, location));
+    external_size_ += file->bytes().size();
   }
   const uint64_t available = file->bytes().size();
   if (*offset > available || static_cast<uint64_t>(size) > available - *offset) {
     return InvalidArgument(fmt::format("external data '{}' has {} bytes; {} at {} are needed",
                                        location, available, size, *offset));
+  }
+  // Tied weights may share bytes; a small file that is claimed over and over would fill the memory
+  // once weights are rewritten.
+  external_claimed_ += static_cast<uint64_t>(size);
+  if (external_claimed_ / 8 > external_size_) {
+    return ResourceExhausted("the model's tensors claim its external data more than 8 times over");
   }
   tensor.data = file->bytes().data() + *offset;
   tensor.holder = file;

@@ -42,6 +42,8 @@ class TensorReader {
   std::shared_ptr<const void> holder_;
   std::optional<std::string> directory_;
   std::map<std::string, std::shared_ptr<const MappedFile>> external_;
+  uint64_t external_size_ = 0;     // of the files
+  uint64_t external_claimed_ = 0;  // by tensors
 };
 
 }  // namespace temper::importer

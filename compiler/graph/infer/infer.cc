@@ -11,7 +11,8 @@ namespace {
 
 using InferFunction = Status (*)(InferContext&);
 
-// Shape computations are a few dimensions long.
+// Shape computations are a few dimensions long. Larger operands are left to fold_constants, which
+// bounds the work in all.
 constexpr int64_t kSmallBytes = 4096;
 
 InferFunction FindInfer(const Node& node) {
@@ -43,6 +44,11 @@ Status InferNode(Graph& graph, int node_id) {
 
 Status InferAndFoldSmall(Graph& graph, int node_id) {
   TEMPER_RETURN_IF_ERROR(InferNode(graph, node_id));
+  const Node& node = graph.node(node_id);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Tensor* tensor = graph.ConstantInput(node, i);
+    if (tensor != nullptr && tensor->bytes() > kSmallBytes) return OkStatus();
+  }
   return FoldNode(graph, node_id, kSmallBytes).status();
 }
 

@@ -63,25 +63,22 @@ bool IsPerChannel(const Tensor& bias, int64_t channels) {
          (bias.size() == channels && !bias.shape.empty() && bias.shape.back() == channels);
 }
 
-}  // namespace
-
+// Whether `node` is one whose weights and bias can be rewritten.
 bool CanScaleChannels(const Graph& graph, const Node& node) {
   if (!node.Is("Conv") && !node.Is("ConvTranspose") && !node.Is("Gemm")) return false;
   const Tensor* weights = graph.ConstantInput(node, 1);
   if (weights == nullptr || !IsFloat(weights->dtype)) return false;
   const int y = node.Output(0);
-  if (y == kNone || !graph.type(y).IsStatic() || graph.OnlyUse(y) == nullptr) return false;
+  if (y == kNone || !graph.type(y).IsStatic()) return false;
   if (!node.HasInput(2)) return true;
   const Tensor* bias = graph.ConstantInput(node, 2);
   return bias != nullptr && IsPerChannel(*bias, graph.shape(y)[1]);
 }
 
-void FoldChannelScale(Graph& graph, int node_id, const std::vector<double>& scale,
-                      const std::vector<double>& shift) {
+void Rewrite(Graph& graph, int node_id, const ChannelAffine& affine) {
   const Node node = graph.node(node_id);
-  TEMPER_CHECK(CanScaleChannels(graph, node));
   const size_t channels = static_cast<size_t>(graph.shape(node.outputs[0])[1]);
-  TEMPER_CHECK(scale.size() == channels && shift.size() == channels);
+  TEMPER_CHECK(affine.scale.size() == channels && affine.shift.size() == channels);
   const Tensor weights = *graph.ConstantInput(node, 1);
   const std::string name = graph.value(node.inputs[1]).name;
   const bool gemm = node.Is("Gemm");
@@ -89,12 +86,12 @@ void FoldChannelScale(Graph& graph, int node_id, const std::vector<double>& scal
   const double beta = gemm ? node.Float("beta", 1) : 1;
 
   bool scaled = alpha != 1;
-  for (double s : scale) scaled |= s != 1;
+  for (double s : affine.scale) scaled |= s != 1;
   if (scaled) {
     graph.SetInput(
         node_id, 1,
-        graph.AddConstant(name + "/scaled",
-                          ScaleWeights(weights, LayoutOf(node, weights.shape), scale, alpha)));
+        graph.AddConstant(name + "/scaled", ScaleWeights(weights, LayoutOf(node, weights.shape),
+                                                         affine.scale, alpha)));
   }
   std::vector<double> bias(channels, 0);
   std::string bias_name = name + "/bias";
@@ -105,7 +102,7 @@ void FoldChannelScale(Graph& graph, int node_id, const std::vector<double>& scal
   }
   bool any = node.HasInput(2);
   for (size_t i = 0; i < channels; ++i) {
-    bias[i] = bias[i] * scale[i] + shift[i];
+    bias[i] = bias[i] * affine.scale[i] + affine.shift[i];
     any |= bias[i] != 0;
   }
   if (any) {
@@ -118,6 +115,42 @@ void FoldChannelScale(Graph& graph, int node_id, const std::vector<double>& scal
     graph.SetAttribute(node_id, "alpha", 1.0f);
     graph.SetAttribute(node_id, "beta", 1.0f);
   }
+}
+
+}  // namespace
+
+ChannelFolder::ChannelFolder(Graph& graph) : graph_(graph), bytes_left_(int64_t{1} << 30) {
+  for (int id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).IsConstant()) bytes_left_ += 2 * graph.value(id).constant->bytes();
+  }
+}
+
+void ChannelFolder::FoldChain(int producer, const AffineOf& affine_of) {
+  if (!CanScaleChannels(graph_, graph_.node(producer))) return;
+  const int64_t bytes = graph_.ConstantInput(graph_.node(producer), 1)->bytes();
+  if (bytes > bytes_left_) return;
+  const int y = graph_.node(producer).outputs[0];
+  std::optional<ChannelAffine> all;
+  while (const Use* use = graph_.OnlyUse(y)) {
+    const int next = use->node;
+    const int result = graph_.node(next).Output(0);
+    if (result == kNone || graph_.type(result) != graph_.type(y)) break;
+    std::optional<ChannelAffine> affine = affine_of(graph_.node(next), y);
+    if (!affine) break;
+    if (all) {
+      for (size_t c = 0; c < affine->scale.size(); ++c) {
+        affine->shift[c] += all->shift[c] * affine->scale[c];
+        affine->scale[c] *= all->scale[c];
+      }
+    }
+    all = std::move(affine);
+    graph_.MoveSources(next, producer, false);
+    graph_.ReplaceUses(result, y);
+    graph_.RemoveNode(next);
+  }
+  if (!all) return;
+  bytes_left_ -= bytes;
+  Rewrite(graph_, producer, *all);
 }
 
 }  // namespace temper::graph

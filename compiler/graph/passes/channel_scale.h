@@ -2,20 +2,39 @@
 // Shared by fold_batch_norm and fold_scales.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "compiler/graph/graph.h"
 
 namespace temper::graph {
 
-// Whether `node` is a Conv, ConvTranspose or Gemm with constant floating-point weights, whose
-// result nobody else reads, so that FoldChannelScale will succeed.
-bool CanScaleChannels(const Graph& graph, const Node& node);
+// One number of each for each output channel (dimension 1 of the result).
+struct ChannelAffine {
+  std::vector<double> scale;
+  std::vector<double> shift;
+};
 
-// Rewrites weights and bias of `node` so that it computes its result times `scale` plus `shift`.
-// Weights that other nodes share are copied. REQUIRES: CanScaleChannels; one number of each for
-// each output channel (dimension 1 of the result).
-void FoldChannelScale(Graph& graph, int node_id, const std::vector<double>& scale,
-                      const std::vector<double>& shift);
+class ChannelFolder {
+ public:
+  // New weights may take as much room as twice the constants that are there, and a gibibyte: many
+  // nodes may share one large constant.
+  explicit ChannelFolder(Graph& graph);
+
+  // What `node` computes from its operand `x`, as scale and shift; nothing if it is not that.
+  using AffineOf = std::function<std::optional<ChannelAffine>(const Node& node, int x)>;
+
+  // Folds the chain of nodes behind `producer` into its weights and bias, as long as each reads
+  // the one before it alone and `affine_of` knows it. Nothing happens unless `producer` is a Conv,
+  // ConvTranspose or Gemm with constant floating-point weights and bias. Weights that other nodes
+  // share are copied.
+  void FoldChain(int producer, const AffineOf& affine_of);
+
+ private:
+  Graph& graph_;
+  int64_t bytes_left_;
+};
 
 }  // namespace temper::graph

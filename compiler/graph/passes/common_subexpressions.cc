@@ -1,12 +1,17 @@
 #include "compiler/graph/passes/common_subexpressions.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 
 namespace temper::graph {
 namespace {
+
+// Constants that are equal at both ends are compared in full, up to this in all.
+constexpr int64_t kMaxComparedBytes = int64_t{8} << 30;
 
 uint64_t Mix(uint64_t hash, uint64_t value) {
   // The multiplier of splitmix64; equal hashes are compared, so quality only costs time.
@@ -14,17 +19,24 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
+// Of the type and of the first and last bytes: enough to tell weights apart, and cheap where many
+// constants share one file.
 uint64_t HashTensor(const Tensor& tensor) {
+  constexpr size_t kEnd = 4096;
   uint64_t hash = Mix(1, static_cast<uint64_t>(tensor.dtype));
   for (int64_t dim : tensor.shape) hash = Mix(hash, static_cast<uint64_t>(dim));
   const auto raw = tensor.raw();
-  size_t i = 0;
-  for (; i + 8 <= raw.size(); i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, raw.data() + i, 8);
-    hash = Mix(hash, word);
-  }
-  for (; i < raw.size(); ++i) hash = Mix(hash, static_cast<uint64_t>(raw[i]));
+  const auto add = [&](std::span<const std::byte> bytes) {
+    size_t i = 0;
+    for (; i + 8 <= bytes.size(); i += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + i, 8);
+      hash = Mix(hash, word);
+    }
+    for (; i < bytes.size(); ++i) hash = Mix(hash, static_cast<uint64_t>(bytes[i]));
+  };
+  add(raw.first(std::min(raw.size(), kEnd)));
+  if (raw.size() > kEnd) add(raw.last(std::min(raw.size() - kEnd, kEnd)));
   return hash;
 }
 
@@ -36,6 +48,7 @@ void MergeConstants(Graph& graph) {
     if (!value.IsConstant() || (value.uses.empty() && !graph.IsOutput(id))) continue;
     alike[{value.constant->dtype, value.constant->shape}].push_back(id);
   }
+  int64_t work_left = kMaxComparedBytes;
   for (const auto& [type, ids] : alike) {
     if (ids.size() < 2) continue;
     std::unordered_multimap<uint64_t, int> seen;
@@ -44,7 +57,10 @@ void MergeConstants(Graph& graph) {
       const uint64_t hash = HashTensor(tensor);
       bool merged = false;
       for (auto [it, end] = seen.equal_range(hash); it != end && !merged; ++it) {
-        if (!SameBits(*graph.value(it->second).constant, tensor)) continue;
+        const Tensor& other = *graph.value(it->second).constant;
+        if (other.data != tensor.data) work_left -= tensor.bytes();
+        if (work_left < 0) return;
+        if (!SameBits(other, tensor)) continue;
         graph.ReplaceUses(id, it->second);
         merged = true;
       }

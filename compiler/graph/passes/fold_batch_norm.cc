@@ -1,6 +1,7 @@
 #include "compiler/graph/passes/fold_batch_norm.h"
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "compiler/graph/infer/infer.h"
@@ -9,19 +10,21 @@
 namespace temper::graph {
 namespace {
 
-// y = x * scale + shift, for each channel.
-struct Affine {
-  std::vector<double> scale;
-  std::vector<double> shift;
-};
-
-Affine AffineOf(const Graph& graph, const Node& node) {
+// Nothing unless the node is a BatchNormalization of constant statistics.
+std::optional<ChannelAffine> AffineOf(const Graph& graph, const Node& node) {
+  if (!node.Is("BatchNormalization") || node.Output(0) == kNone ||
+      !graph.type(node.outputs[0]).IsStatic()) {
+    return std::nullopt;
+  }
+  for (size_t i = 1; i < 5; ++i) {
+    if (graph.ConstantInput(node, i) == nullptr) return std::nullopt;
+  }
   const std::vector<double> gamma = graph.ConstantInput(node, 1)->AsDoubles();
   const std::vector<double> beta = graph.ConstantInput(node, 2)->AsDoubles();
   const std::vector<double> mean = graph.ConstantInput(node, 3)->AsDoubles();
   const std::vector<double> var = graph.ConstantInput(node, 4)->AsDoubles();
   const double epsilon = node.Float("epsilon", 1e-5f);
-  Affine affine;
+  ChannelAffine affine;
   for (size_t i = 0; i < gamma.size(); ++i) {
     const double k = gamma[i] / std::sqrt(var[i] + epsilon);
     affine.scale.push_back(k);
@@ -30,7 +33,7 @@ Affine AffineOf(const Graph& graph, const Node& node) {
   return affine;
 }
 
-Status BecomeMulAdd(Graph& graph, int id, const Affine& affine) {
+Status BecomeMulAdd(Graph& graph, int id, const ChannelAffine& affine) {
   const Node node = graph.node(id);
   const ValueType& type = graph.type(node.outputs[0]);
   // [C, 1, 1]: the channels against the second of the result's dimensions.
@@ -53,23 +56,16 @@ Status BecomeMulAdd(Graph& graph, int id, const Affine& affine) {
 }  // namespace
 
 Status RunFoldBatchNorm(Graph& graph) {
+  ChannelFolder folder(graph);
   const std::vector<int> order = graph.order();
   for (int id : order) {
-    const Node& node = graph.node(id);
-    if (!node.Is("BatchNormalization") || node.Output(0) == kNone) continue;
-    bool constant = graph.type(node.outputs[0]).IsStatic();
-    for (size_t i = 1; i < 5; ++i) constant = constant && graph.ConstantInput(node, i) != nullptr;
-    if (!constant) continue;
-    const Affine affine = AffineOf(graph, node);
-    const Node* producer = graph.ProducerOf(node.inputs[0]);
-    if (producer == nullptr || !CanScaleChannels(graph, *producer)) {
-      TEMPER_RETURN_IF_ERROR(BecomeMulAdd(graph, id, affine));
-      continue;
-    }
-    FoldChannelScale(graph, producer->id, affine.scale, affine.shift);
-    graph.AddSources(producer->id, node.sources);
-    graph.ReplaceUses(node.outputs[0], node.inputs[0]);
-    graph.RemoveNode(id);
+    if (!graph.IsAlive(id)) continue;
+    folder.FoldChain(id, [&](const Node& node, int) { return AffineOf(graph, node); });
+  }
+  for (int id : order) {
+    if (!graph.IsAlive(id)) continue;
+    const auto affine = AffineOf(graph, graph.node(id));
+    if (affine) TEMPER_RETURN_IF_ERROR(BecomeMulAdd(graph, id, *affine));
   }
   return OkStatus();
 }

@@ -7,7 +7,12 @@
 namespace temper::graph {
 
 Status RunFoldConstants(Graph& graph) {
+  int64_t constant_bytes = 0;
+  for (int id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).IsConstant()) constant_bytes += graph.value(id).constant->bytes();
+  }
   int64_t growth_left = kMaxGrowthBytes;
+  int64_t work_left = kMaxGrowthBytes + 16 * constant_bytes;
   const std::vector<int> order = graph.order();
   for (int id : order) {
     const Node& node = graph.node(id);
@@ -16,9 +21,11 @@ Status RunFoldConstants(Graph& graph) {
       const Tensor* tensor = graph.ConstantInput(node, i);
       if (tensor != nullptr) operand_bytes += tensor->bytes();
     }
+    if (operand_bytes > work_left) continue;
     TEMPER_ASSIGN_OR_RETURN(const auto bytes, FoldNode(graph, id, operand_bytes + growth_left));
-    // Every result is charged for what it adds, a constant's second reader included.
-    if (bytes) growth_left -= std::max<int64_t>(0, *bytes - operand_bytes);
+    if (!bytes || *bytes == 0) continue;
+    growth_left -= std::max<int64_t>(0, *bytes - operand_bytes);
+    work_left -= operand_bytes + *bytes;
   }
   return OkStatus();
 }

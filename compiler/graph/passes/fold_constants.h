@@ -4,7 +4,8 @@
 //   y = Add(x, 6)
 //
 // Results larger than their operands are kept only up to a bound (kMaxGrowthBytes in all), so that
-// a few bytes of model cannot fill the memory.
+// a few bytes of model cannot fill the memory; and what is read is bounded by a multiple of the
+// model's constants, so that it cannot take forever.
 #pragma once
 
 #include "base/status.h"

@@ -23,50 +23,43 @@ std::optional<std::vector<double>> PerChannel(const Tensor& tensor, const Shape&
   return values;
 }
 
-// Folds node `id` into the producer of its operand, if it can.
-void Fold(Graph& graph, int id) {
-  const Node& node = graph.node(id);
+// What an Add, Sub, Mul or Div of `x` and a constant does to each channel.
+std::optional<ChannelAffine> AffineOf(const Graph& graph, const Node& node, int x) {
   const bool add = node.Is("Add");
   const bool sub = node.Is("Sub");
   const bool mul = node.Is("Mul");
   const bool div = node.Is("Div");
-  if (!add && !sub && !mul && !div) return;
-  if (node.Output(0) == kNone) return;
-  const size_t constant = graph.ConstantInput(node, 1) != nullptr ? 1 : 0;
+  if (!add && !sub && !mul && !div) return std::nullopt;
+  const size_t constant = node.inputs[0] == x ? 1 : 0;
   const Tensor* tensor = graph.ConstantInput(node, constant);
-  const int x = node.Input(1 - constant);
-  if (tensor == nullptr || x == kNone || (constant == 0 && div)) return;
-  const Node* producer = graph.ProducerOf(x);
-  if (producer == nullptr || !CanScaleChannels(graph, *producer)) return;
-  if (!graph.type(node.outputs[0]).IsStatic() || graph.type(x) != graph.type(node.outputs[0])) {
-    return;
-  }
+  if (tensor == nullptr || (constant == 0 && div)) return std::nullopt;
   const auto values = PerChannel(*tensor, graph.shape(x));
-  if (!values) return;
-  std::vector<double> scale(values->size(), 1);
-  std::vector<double> shift(values->size(), 0);
+  if (!values) return std::nullopt;
+  ChannelAffine affine{std::vector<double>(values->size(), 1),
+                       std::vector<double>(values->size(), 0)};
   for (size_t i = 0; i < values->size(); ++i) {
     const double v = (*values)[i];
-    if (add) shift[i] = v;
-    if (sub) shift[i] = constant == 1 ? -v : v;
-    if (sub && constant == 0) scale[i] = -1;
-    if (mul) scale[i] = v;
+    if (add) affine.shift[i] = v;
+    if (sub) affine.shift[i] = constant == 1 ? -v : v;
+    if (sub && constant == 0) affine.scale[i] = -1;
+    if (mul) affine.scale[i] = v;
     if (div) {
-      if (v == 0) return;  // infinities and NaNs are left to the division
-      scale[i] = 1 / v;
+      if (v == 0) return std::nullopt;  // infinities and NaNs are left to the division
+      affine.scale[i] = 1 / v;
     }
   }
-  FoldChannelScale(graph, producer->id, scale, shift);
-  graph.AddSources(producer->id, node.sources);
-  graph.ReplaceUses(node.outputs[0], x);
-  graph.RemoveNode(id);
+  return affine;
 }
 
 }  // namespace
 
 Status RunFoldScales(Graph& graph) {
+  ChannelFolder folder(graph);
   const std::vector<int> order = graph.order();
-  for (int id : order) Fold(graph, id);
+  for (int id : order) {
+    if (!graph.IsAlive(id)) continue;
+    folder.FoldChain(id, [&](const Node& node, int x) { return AffineOf(graph, node, x); });
+  }
   return OkStatus();
 }
 

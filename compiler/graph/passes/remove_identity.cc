@@ -72,12 +72,12 @@ int EqualInput(const Graph& graph, const Node& node) {
 }
 
 // Names of a node that goes: to the node that makes its operand, or to one that reads its result.
-void HandOnSources(Graph& graph, const Node& node, int replacement) {
-  const std::vector<std::string> sources = node.sources;
+void HandOnSources(Graph& graph, int id, int replacement) {
+  const std::vector<Use>& uses = graph.value(graph.node(id).outputs[0]).uses;
   if (const Node* producer = graph.ProducerOf(replacement)) {
-    graph.AddSources(producer->id, sources);
-  } else if (!graph.value(node.outputs[0]).uses.empty()) {
-    graph.AddSources(graph.value(node.outputs[0]).uses[0].node, sources);
+    graph.MoveSources(id, producer->id, false);
+  } else if (!uses.empty()) {
+    graph.MoveSources(id, uses[0].node, true);
   }
 }
 
@@ -106,12 +106,11 @@ void MergeMoves(Graph& graph, int id) {
       for (int64_t& axis : perm) axis = inner[axis];
       graph.SetAttribute(id, "perm", perm);
     }
-    const std::vector<std::string> sources = before->sources;
     const int before_id = before->id;
     graph.SetInput(id, 0, before->inputs[0]);
     const int middle = graph.node(before_id).outputs[0];
     if (graph.value(middle).uses.empty() && !graph.IsOutput(middle)) {
-      graph.AddSources(id, sources);
+      graph.MoveSources(before_id, id, true);
       graph.RemoveNode(before_id);
     }
   }
@@ -142,7 +141,7 @@ Status RunRemoveIdentity(Graph& graph) {
         (!graph.value(node.outputs[1]).uses.empty() || graph.IsOutput(node.outputs[1]))) {
       continue;  // a second result is still needed
     }
-    HandOnSources(graph, node, equal);
+    HandOnSources(graph, id, equal);
     graph.ReplaceUses(node.outputs[0], equal);
     graph.RemoveNode(id);
   }

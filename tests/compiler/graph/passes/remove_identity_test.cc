@@ -56,7 +56,7 @@ TEST(RemoveIdentityTest, NeutralArithmetic) {
   ExpectOk(RunRemoveIdentity(graph));
   ExpectOk(Verify(graph));
   EXPECT_EQ(Ops(graph), "Sub");  // 0 - x is not x
-  EXPECT_EQ(graph.node(graph.order()[0]).sources, (std::vector<std::string>{"c", "b", "a"}));
+  EXPECT_EQ(graph.node(graph.order()[0]).sources, (std::vector<std::string>{"a", "b", "c"}));
 }
 
 TEST(RemoveIdentityTest, MovesMerge) {
