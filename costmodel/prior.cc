@@ -120,7 +120,9 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
   double spilled = 0;
   if (register_result) {
     double need = e->result_vectors + std::min(e->operand_vectors, 8.0) + 1;
-    spilled = std::max(0.0, need - target.vector_registers + 1);
+    // Every step of an unrolled reduction goes through all of the result.
+    const double steps = std::max(1.0, e->unroll * width / std::max(1.0, e->result_vectors));
+    spilled = std::max(0.0, need - target.vector_registers + 1) * steps;
   }
   double loads = e->body_loads + 2 * spilled;
   double stores = e->body_stores + 2 * spilled;
