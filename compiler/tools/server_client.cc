@@ -12,10 +12,11 @@ namespace temper::tools {
 namespace {
 
 constexpr auto kTimeout = std::chrono::seconds(10);
+constexpr auto kConnectTimeout = std::chrono::seconds(5);
 constexpr int kMaxMessageBytes = 64 << 20;
 
-std::chrono::system_clock::time_point Deadline() {
-  return std::chrono::system_clock::now() + kTimeout;
+std::chrono::system_clock::time_point Deadline(std::chrono::seconds timeout = kTimeout) {
+  return std::chrono::system_clock::now() + timeout;
 }
 
 class Client final : public ServerClient {
@@ -28,11 +29,11 @@ class Client final : public ServerClient {
   }
 
   Status Connect() {
-    if (channel_->WaitForConnected(Deadline())) return OkStatus();
+    if (channel_->WaitForConnected(Deadline(kConnectTimeout))) return OkStatus();
     return Unavailable(fmt::format(
         "no tuner-server answers at {} within {} seconds. Start one with `tuner-server --listen {} "
         "--db tuning.db`, or name another with --server.",
-        address_, kTimeout.count(), address_));
+        address_, kConnectTimeout.count(), address_));
   }
 
   Result<std::vector<KnownBest>> Query(const KnownFilter& filter) override {

@@ -38,10 +38,9 @@ MAY_INCLUDE = {
     # tuner/search and below pick a schedule by the cost model where no record has one.
     "compiler/driver": ["base", "compiler", "costmodel", "db", "proto", "deploy/runtime",
                         "tuner/search", "tuner/space"],
-    # tuner/client speaks to a server.
+    # tuner/client speaks to a server; worker/sandbox tells `temper doctor` whether jails work.
     "compiler/tools": ["base", "compiler", "costmodel", "db", "proto", "deploy/runtime",
-                       "tuner/search", "tuner/space", "tuner/client",
-                       "worker/sandbox/seccomp_filter.h"],
+                       "tuner/search", "tuner/space", "tuner/client", "worker/sandbox"],
     "tuner": _LOWER + ["costmodel", "compiler/wire", "db", "proto", "tuner"],
     # compiler/target, because a worker says which device it is.
     "worker": ["proto", "base", "deploy/runtime", "compiler/target", "worker"],

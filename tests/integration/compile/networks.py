@@ -1,0 +1,157 @@
+"""Small ONNX models for the tests of the compile path. The same seed gives the same model."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT = TensorProto.FLOAT
+
+
+class Builder:
+    def __init__(self, seed=0):
+        self.rng = np.random.default_rng(seed)
+        self.nodes, self.weights, self.inputs, self.outputs = [], [], [], []
+
+    def input(self, name, shape, dtype=FLOAT):
+        self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
+        return name
+
+    def output(self, name, dtype=FLOAT, shape=None):
+        self.outputs.append(helper.make_tensor_value_info(name, dtype, shape))
+
+    def constant(self, array, name=None):
+        name = name or f"c{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def weight(self, *shape, scale=None):
+        scale = scale or np.sqrt(2.0 / max(1, np.prod(shape[1:])))
+        return self.constant(self.rng.normal(0, scale, shape).astype(np.float32))
+
+    def node(self, op, inputs, outputs=None, **attributes):
+        name = f"n{len(self.nodes)}_{op}"
+        outputs = outputs or [name + "_out"]
+        self.nodes.append(helper.make_node(op, inputs, outputs, name=name, **attributes))
+        return outputs[0]
+
+    def conv(self, x, cin, cout, k, stride=1, group=1, out=None):
+        pad = k // 2
+        return self.node(
+            "Conv", [x, self.weight(cout, cin // group, k, k), self.weight(cout, scale=0.1)],
+            [out] if out else None, kernel_shape=[k, k], strides=[stride, stride],
+            pads=[pad] * 4, group=group)
+
+    def model(self, name):
+        graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.weights)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def residual():
+    """Convolutions with a residual, batch normalization, pools and a dense end."""
+    b = Builder(1)
+    x = b.input("x", [1, 3, 23, 19])
+    y = b.conv(x, 3, 16, 5, stride=2)
+    y = b.node("Relu", [y])
+    y = b.node("MaxPool", [y], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    z = b.conv(y, 16, 16, 3)
+    scale = [b.constant(b.rng.uniform(0.5, 1.5, 16).astype(np.float32)) for _ in range(4)]
+    z = b.node("BatchNormalization", [z, *scale])
+    z = b.node("Relu", [z])
+    z = b.conv(z, 16, 16, 3)
+    z = b.node("Add", [z, y])
+    z = b.node("Relu", [z])
+    z = b.node("GlobalAveragePool", [z])
+    z = b.node("Flatten", [z])
+    b.node("Gemm", [z, b.weight(10, 16), b.weight(10)], ["logits"], transB=1)
+    b.node("Softmax", ["logits"], ["probabilities"], axis=1)
+    b.output("logits")
+    b.output("probabilities")
+    return b.model("residual")
+
+
+def mobile():
+    """Depthwise convolutions, squeeze and excite, hard activations, odd channels."""
+    b = Builder(2)
+    x = b.input("x", [1, 3, 20, 33])
+    y = b.node("HardSwish", [b.conv(x, 3, 13, 3, stride=2)])
+    z = b.node("HardSwish", [b.conv(y, 13, 13, 5, group=13)])
+    s = b.node("GlobalAveragePool", [z])
+    s = b.node("Relu", [b.conv(s, 13, 5, 1)])
+    s = b.node("HardSigmoid", [b.conv(s, 5, 13, 1)], alpha=1 / 6)
+    z = b.node("Mul", [z, s])
+    z = b.conv(z, 13, 24, 1)
+    left, right = b.conv(z, 24, 8, 1), b.conv(z, 24, 8, 3)
+    z = b.node("Concat", [left, right], axis=1)
+    z = b.node("Clip", [z, b.constant(np.float32(0)), b.constant(np.float32(6))])
+    z = b.node("AveragePool", [z], kernel_shape=[2, 2], strides=[2, 2])
+    b.node("Sigmoid", [z], ["y"])
+    b.output("y")
+    return b.model("mobile")
+
+
+def dense():
+    """Matrix products, transposes, layer normalization by its parts, several inputs."""
+    b = Builder(3)
+    x, bias = b.input("x", [2, 17, 24]), b.input("bias", [24])
+    y = b.node("MatMul", [x, b.weight(24, 24)])
+    y = b.node("Add", [y, bias])
+    t = b.node("Transpose", [x], perm=[0, 2, 1])
+    scores = b.node("MatMul", [y, t])
+    p = b.node("Softmax", [scores], axis=-1)
+    b.node("MatMul", [p, x], ["attended"])
+    mean = b.node("ReduceMean", ["attended"], axes=[-1])
+    centred = b.node("Sub", ["attended", mean])
+    square = b.node("Mul", [centred, centred])
+    variance = b.node("ReduceMean", [square], axes=[-1])
+    deviation = b.node("Sqrt", [b.node("Add", [variance, b.constant(np.float32(1e-5))])])
+    b.node("Div", [centred, deviation], ["y"])
+    b.node("ArgMax", [scores], ["where"], axis=-1, keepdims=0)
+    b.output("y")
+    b.output("attended")
+    b.output("where", TensorProto.INT64)
+    return b.model("dense")
+
+
+def plumbing():
+    """Outputs that are an input, a constant, one value twice, and reshapes of others."""
+    b = Builder(4)
+    x = b.input("x", [2, 3, 4])
+    shape = b.constant(np.array([6, 4], np.int64))
+    b.node("Relu", [x], ["positive"])
+    b.node("Identity", ["positive"], ["again"])
+    b.node("Reshape", [x, shape], ["flat"])
+    b.node("Reshape", ["positive", shape], ["flat_positive"])
+    b.node("Identity", [x], ["same"])
+    b.node("Identity", [b.constant(np.arange(5, dtype=np.float32))], ["fixed"])
+    for name in ["positive", "again", "flat", "flat_positive", "same", "fixed"]:
+        b.output(name)
+    return b.model("plumbing")
+
+
+def open_batch():
+    """A named dimension that --shape sets."""
+    b = Builder(5)
+    x = b.input("pixels", ["batch", 3, 8, 8])
+    b.node("Relu", [b.conv(x, 3, 4, 3)], ["y"])
+    b.output("y")
+    return b.model("open_batch")
+
+
+ALL = {f.__name__: f for f in (residual, mobile, dense, plumbing, open_batch)}
+SHAPES = {"open_batch": ["--shape", "pixels=2x3x8x8"]}
+
+
+def feeds(model, shapes=None, seed=0):
+    rng = np.random.default_rng(seed)
+    result = {}
+    for value in model.graph.input:
+        shape = (shapes or {}).get(value.name) or [
+            d.dim_value for d in value.type.tensor_type.shape.dim]
+        result[value.name] = rng.normal(0, 1, shape).astype(np.float32)
+    return result
+
+
+def save(folder, name):
+    path = f"{folder}/{name}.onnx"
+    onnx.save(ALL[name](), path)
+    return path
