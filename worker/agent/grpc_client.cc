@@ -27,14 +27,16 @@ class GrpcClient final : public MeasureClient {
     proto::RegisterReply reply;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);
-    return ToResult(stub_->Register(&context, request, &reply), std::move(reply));
+    grpc::Status status = stub_->Register(&context, request, &reply);
+    return ToResult(status, std::move(reply));
   }
 
   Result<proto::SynchronizeReply> Synchronize(const proto::SynchronizeRequest& request) override {
     proto::SynchronizeReply reply;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);
-    return ToResult(stub_->Synchronize(&context, request, &reply), std::move(reply));
+    grpc::Status status = stub_->Synchronize(&context, request, &reply);
+    return ToResult(status, std::move(reply));
   }
 
  private:

@@ -132,7 +132,8 @@ Status Session::Run(const std::atomic<bool>& drain) {
       return OkStatus();
     }
     if (status.code() == Code::kNotFound) {
-      log_.Info("the server does not know this worker (any more); registering again");
+      log_.Info("the server does not know this worker any more; registering again");
+      WaitToRetry(drain);
       TEMPER_RETURN_IF_ERROR(RegisterUntilAccepted(drain));
       continue;
     }

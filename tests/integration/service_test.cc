@@ -1,0 +1,320 @@
+// The real programs: tuner-server, measure-worker, kernel-builder and measure-runner tune a small
+// matmul; workers and servers are killed on the way.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "compiler/te/canonical.h"
+#include "compiler/wire/wire_program.h"
+#include "db/sqlite_store.h"
+#include "tests/support/programs.h"
+#include "tuner/client/client.h"
+#include "tuner/client/local_services.h"
+
+namespace temper {
+namespace {
+
+// Generous: other tests may have the processor.
+constexpr double kPatience = 120;
+
+std::string ReadLine(int fd) {
+  std::string line;
+  char c = 0;
+  pollfd entry{fd, POLLIN, 0};
+  while (poll(&entry, 1, 20000) > 0 && read(fd, &c, 1) == 1 && c != '\n') line += c;
+  return line;
+}
+
+class Programs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto folder = ScopedTempDir::Create("service_test");
+    ASSERT_TRUE(folder.ok());
+    folder_.emplace(std::move(*folder));
+  }
+  void TearDown() override {
+    workers_.clear();
+    server_.reset();
+    // Nothing of this test's processes is left: they all carry the folder's name or the server's
+    // address in their command lines, or descend from one that does.
+    for (int i = 0; i < 300 && !Left().empty(); ++i) usleep(20000);
+    EXPECT_EQ(Left(), "");
+  }
+
+  // Command lines of the processes of our programs that descend from ours.
+  std::string Left() {
+    SubprocessOptions ps;
+    ps.argv = {"ps", "-eo", "pid,args", "--no-headers"};
+    auto run = RunCaptured(ps, "", 20);
+    std::string left;
+    for (std::string_view line : SplitString(run.ok() ? run->output : "", '\n')) {
+      bool ours = line.find(BIN) != std::string_view::npos &&
+                  line.find("integration_test") == std::string_view::npos;
+      if (ours && line.find("defunct") == std::string_view::npos) left += std::string(line) + "\n";
+    }
+    return left;
+  }
+
+  void StartServer(const std::string& listen = "127.0.0.1:0") {
+    SubprocessOptions options;
+    options.argv = {BIN "tuner-server", "--listen", listen, "--db", Db()};
+    options.stdout_mode = Stdio::kPipe;
+    options.die_with_parent = true;
+    auto child = Subprocess::Start(options);
+    ASSERT_TRUE(child.ok()) << child.status().ToString();
+    server_.emplace(std::move(*child));
+    address_ = ReadLine(server_->stdout_pipe().get());
+    ASSERT_EQ(address_.rfind("127.0.0.1:", 0), 0u) << address_;
+  }
+
+  void StartWorker(const std::string& name) {
+    SubprocessOptions options;
+    options.argv = {BIN "measure-worker", "--server", address_, "--name", name};
+    options.die_with_parent = true;
+    auto child = Subprocess::Start(options);
+    ASSERT_TRUE(child.ok()) << child.status().ToString();
+    workers_.push_back(std::move(*child));
+  }
+
+  std::unique_ptr<tuner::TunerClient> Connect() {
+    auto client = tuner::ConnectTuner(address_);
+    EXPECT_TRUE(client.ok()) << client.status().ToString();
+    return client.ok() ? std::move(*client) : nullptr;
+  }
+
+  template <typename Condition>
+  bool Eventually(Condition&& condition) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(kPatience);
+    while (std::chrono::steady_clock::now() < deadline) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return false;
+  }
+
+  bool WaitForWorkers(tuner::TunerClient& client, int count) {
+    return Eventually([&] {
+      auto devices = client.ListDevices();
+      return devices.ok() &&
+             std::count_if(devices->devices().begin(), devices->devices().end(),
+                           [](const proto::Device& d) { return d.health() == "ready"; }) >= count;
+    });
+  }
+
+  std::string Submit(tuner::TunerClient& client, int64_t trials, const std::string& id) {
+    proto::SubmitJobRequest request;
+    request.set_model("matmul");
+    request.set_threads(1);
+    request.set_trials(trials);
+    request.set_seed(1);
+    request.set_request_id(id);
+    auto* task = request.add_tasks();
+    task->set_name("matmul 64");
+    task->set_weight(1);
+    *task->mutable_workload() =
+        wire::ToProto(te::Canonicalize(temper::testing::MatmulBiasRelu(64, 64, 64)));
+    auto reply = client.SubmitJob(request);
+    EXPECT_TRUE(reply.ok()) << reply.status().ToString();
+    return reply.ok() ? reply->job() : "";
+  }
+
+  proto::JobStatus Watch(tuner::TunerClient& client, const std::string& job) {
+    proto::WatchJobRequest request;
+    request.set_job(job);
+    auto status = client.WatchJob(request);
+    return status.ok() ? *status : proto::JobStatus();
+  }
+
+  proto::JobStatus WaitForEnd(tuner::TunerClient& client, const std::string& job) {
+    proto::JobStatus last;
+    EXPECT_TRUE(Eventually([&] {
+      last = Watch(client, job);
+      return last.phase() >= proto::JOB_PHASE_DONE;
+    })) << last.DebugString();
+    return last;
+  }
+
+  static int64_t Total(const proto::JobStatus& status) {
+    int64_t total = 0;
+    for (const auto& count : status.outcomes()) total += count.count();
+    return total;
+  }
+  static int64_t CountOf(const proto::JobStatus& status, const std::string& outcome) {
+    for (const auto& count : status.outcomes()) {
+      if (count.outcome() == outcome) return count.count();
+    }
+    return 0;
+  }
+
+  std::string Db() { return folder_->File("tuning.db"); }
+
+  std::optional<ScopedTempDir> folder_;
+  std::optional<Subprocess> server_;
+  std::vector<Subprocess> workers_;
+  std::string address_;
+};
+
+TEST_F(Programs, AJobIsTunedAndASecondRunContinues) {
+  StartServer();
+  StartWorker("one");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  std::string job = Submit(*client, 40, "first");
+  auto status = WaitForEnd(*client, job);
+  EXPECT_EQ(status.phase(), proto::JOB_PHASE_DONE) << status.DebugString();
+  EXPECT_EQ(status.trials(), 40);
+  EXPECT_EQ(Total(status), 40);
+  EXPECT_GT(CountOf(status, "ok"), 20) << status.DebugString();
+  EXPECT_EQ(CountOf(status, "wrong_result"), 0) << status.DebugString();
+  EXPECT_EQ(CountOf(status, "infrastructure"), 0) << status.DebugString();
+  EXPECT_GT(status.tasks(0).best_us(), 0);
+  double best = status.tasks(0).best_us();
+
+  // The same model again: nothing is measured twice, and the best is not forgotten.
+  auto second = WaitForEnd(*client, Submit(*client, 10, "second"));
+  EXPECT_EQ(second.trials(), 10);
+  EXPECT_LT(second.tasks(0).best_us(), best * 1.5);
+  auto records = client->Query({});
+  ASSERT_TRUE(records.ok());
+  ASSERT_EQ(records->records_size(), 1);
+  EXPECT_EQ(records->records(0).trials(), 50);
+  EXPECT_EQ(records->records(0).worker(), "one");
+
+  workers_[0].Signal(SIGTERM);
+  auto ended = workers_[0].Wait(30);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_TRUE(ended->Success()) << ended->ToString();
+  server_->Signal(SIGTERM);
+  ended = server_->Wait(30);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_TRUE(ended->Success()) << ended->ToString();
+}
+
+TEST_F(Programs, AKilledWorkerCostsOnlyItsLease) {
+  StartServer();
+  StartWorker("victim");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  std::string job = Submit(*client, 60, "job");
+  ASSERT_TRUE(Eventually([&] { return Watch(*client, job).trials() >= 5; }));
+  workers_[0].Kill();
+  ASSERT_TRUE(workers_[0].Wait(10).ok());
+  workers_.clear();
+  auto when_killed = Watch(*client, job);
+  EXPECT_LT(when_killed.trials(), 60);
+  StartWorker("heir");
+  auto status = WaitForEnd(*client, job);
+  EXPECT_EQ(status.phase(), proto::JOB_PHASE_DONE);
+  EXPECT_EQ(status.trials(), 60);
+  EXPECT_EQ(Total(status), 60);
+  EXPECT_EQ(CountOf(status, "infrastructure"), 0);
+  auto records = client->Query({});
+  ASSERT_TRUE(records.ok());
+  ASSERT_EQ(records->records_size(), 1);
+  EXPECT_EQ(records->records(0).trials(), 60);
+}
+
+TEST_F(Programs, AKilledServerLosesNothingThatItAcknowledged) {
+  StartServer();
+  std::string address = address_;
+  StartWorker("steady");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  std::string job = Submit(*client, 60, "job");
+  ASSERT_TRUE(Eventually([&] { return Watch(*client, job).trials() >= 10; }));
+  int64_t acknowledged = Watch(*client, job).trials();
+  server_->Kill();
+  ASSERT_TRUE(server_->Wait(10).ok());
+  StartServer(address);
+  auto again = Connect();
+  ASSERT_NE(again, nullptr);
+  auto records = again->Query({});
+  ASSERT_TRUE(records.ok());
+  ASSERT_EQ(records->records_size(), 1);
+  EXPECT_GE(records->records(0).trials(), acknowledged);
+  auto status = WaitForEnd(*again, job);
+  EXPECT_EQ(status.phase(), proto::JOB_PHASE_DONE);
+}
+
+TEST_F(Programs, SeveralWorkersShareTheWork) {
+  if (std::thread::hardware_concurrency() < 2) return;  // a core for each is all they need
+  StartServer();
+  StartWorker("one");
+  StartWorker("two");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 2));
+  auto status = WaitForEnd(*client, Submit(*client, 100, "job"));
+  EXPECT_EQ(status.trials(), 100);
+  auto devices = client->ListDevices();
+  ASSERT_TRUE(devices.ok());
+  for (const auto& device : devices->devices()) EXPECT_GT(device.done(), 5) << device.name();
+  // Every core is locked now.
+  SubprocessOptions third;
+  third.argv = {BIN "measure-worker", "--server", address_, "--threads",
+                std::to_string(std::thread::hardware_concurrency())};
+  auto refused = RunCaptured(third, "", 30);
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(refused->status.code, 1);
+  EXPECT_NE(refused->errors.find("cores"), std::string::npos) << refused->errors;
+}
+
+TEST_F(Programs, LocalServicesStartServeAndStop) {
+  tuner::LocalOptions options;
+  options.program_folder = std::string(BIN).substr(0, std::string(BIN).size() - 1);
+  options.db = Db();
+  auto local = tuner::LocalServices::Start(options);
+  ASSERT_TRUE(local.ok()) << local.status().ToString();
+  address_ = (*local)->address();
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  EXPECT_TRUE(WaitForWorkers(*client, 1));
+  EXPECT_TRUE((*local)->Check().ok());
+  (*local)->Stop();
+  local->reset();
+}
+
+TEST_F(Programs, WrongUseIsToldClearly) {
+  auto run = [&](std::vector<std::string> argv) {
+    SubprocessOptions options;
+    options.argv = std::move(argv);
+    auto result = RunCaptured(options, "", 30);
+    EXPECT_TRUE(result.ok());
+    return result.ok() ? *result : CapturedRun{};
+  };
+  StartServer();
+  auto taken = run({BIN "tuner-server", "--listen", address_, "--db", folder_->File("other.db")});
+  EXPECT_EQ(taken.status.code, 1);
+  EXPECT_NE(taken.errors.find(address_), std::string::npos) << taken.errors;
+  EXPECT_NE(taken.errors.find("in use"), std::string::npos) << taken.errors;
+  auto open = run({BIN "tuner-server", "--listen", "0.0.0.0:0", "--db", folder_->File("o.db")});
+  EXPECT_EQ(open.status.code, 1);
+  EXPECT_NE(open.errors.find("TLS"), std::string::npos) << open.errors;
+  auto second = run({BIN "tuner-server", "--listen", "127.0.0.1:0", "--db", Db()});
+  EXPECT_EQ(second.status.code, 1) << "two servers must not share a database";
+  EXPECT_EQ(run({BIN "tuner-server", "--listen"}).status.code, 2);
+  EXPECT_EQ(run({BIN "measure-worker", "--threads", "0"}).status.code, 2);
+  EXPECT_EQ(run({BIN "measure-worker", "--help"}).status.code, 0);
+  EXPECT_EQ(run({BIN "tuner-server", "--help"}).status.code, 0);
+  ASSERT_TRUE(WriteFileAtomic(folder_->File("text.db"), std::string(5000, 'x')).ok());
+  auto text =
+      run({BIN "tuner-server", "--listen", "127.0.0.1:0", "--db", folder_->File("text.db")});
+  EXPECT_EQ(text.status.code, 1);
+  EXPECT_NE(text.errors.find("text.db"), std::string::npos) << text.errors;
+  auto nobody = tuner::ConnectTuner("127.0.0.1:1", 0.3);
+  EXPECT_EQ(nobody.status().code(), Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace temper
