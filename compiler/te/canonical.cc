@@ -475,7 +475,7 @@ class Parser {
     if (!IsFloat(dtype)) {
       int64_t value = 0;
       TEMPER_RETURN_IF_ERROR(ParseInt(&value));
-      *out = tir::IntImm({dtype, 1}, value);
+      *out = ExprNode::Make(ExprKind::kIntImm, {dtype, 1}, {}, value);  // VerifyExpr checks it
       return OkStatus();
     }
     const std::string_view digits = Word();

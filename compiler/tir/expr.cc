@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/status.h"
+#include "compiler/tir/scalar.h"
 
 namespace temper::tir {
 namespace {
@@ -34,9 +35,11 @@ void Unify(Expr& a, Expr& b) {
   }
 }
 
-int64_t FloorDivInt(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
+// Immediates are held as int64: folding that compares or divides them is right for signed types
+// and for unsigned ones below 2^63.
+bool CanFold(const Expr& a, const Expr& b) {
+  return IsImm(a) && IsImm(b) &&
+         (IsSignedInt(a->type().dtype) || (a->int_value() >= 0 && b->int_value() >= 0));
 }
 
 Expr Arithmetic(ExprKind kind, Expr a, Expr b) {
@@ -120,7 +123,7 @@ void ExprNode::Destroy(const ExprNode* node) {
 }
 
 Expr IntImm(Type type, int64_t value) {
-  Expr e = ExprNode::Make(ExprKind::kIntImm, type.WithLanes(1), {}, value);
+  Expr e = ExprNode::Make(ExprKind::kIntImm, type.WithLanes(1), {}, WrapInteger(type.dtype, value));
   return type.lanes == 1 ? e : Broadcast(e, type.lanes);
 }
 
@@ -137,7 +140,7 @@ Expr Var(int id, std::string name, Type type) {
 
 Expr operator+(const Expr& a, const Expr& b) {
   if (IsIntegral(a)) {
-    if (IsImm(a) && IsImm(b)) return IntImm(a->type(), a->int_value() + b->int_value());
+    if (IsImm(a) && IsImm(b)) return IntImm(a->type(), AddWrap(a->int_value(), b->int_value()));
     if (a->IsInt(0)) return b;
     if (b->IsInt(0)) return a;
   }
@@ -146,7 +149,7 @@ Expr operator+(const Expr& a, const Expr& b) {
 
 Expr operator-(const Expr& a, const Expr& b) {
   if (IsIntegral(a)) {
-    if (IsImm(a) && IsImm(b)) return IntImm(a->type(), a->int_value() - b->int_value());
+    if (IsImm(a) && IsImm(b)) return IntImm(a->type(), SubWrap(a->int_value(), b->int_value()));
     if (b->IsInt(0)) return a;
     if (a->kind() == ExprKind::kVar && Equal(a, b)) return IntImm(a->type(), 0);
   }
@@ -155,7 +158,7 @@ Expr operator-(const Expr& a, const Expr& b) {
 
 Expr operator*(const Expr& a, const Expr& b) {
   if (IsIntegral(a)) {
-    if (IsImm(a) && IsImm(b)) return IntImm(a->type(), a->int_value() * b->int_value());
+    if (IsImm(a) && IsImm(b)) return IntImm(a->type(), MulWrap(a->int_value(), b->int_value()));
     if (b->IsInt(1)) return a;
     if (a->IsInt(1)) return b;
     if (a->IsInt(0) && b->lanes() == 1) return a;
@@ -169,28 +172,27 @@ Expr Mod(const Expr& a, const Expr& b) { return Arithmetic(ExprKind::kMod, a, b)
 
 Expr FloorDiv(const Expr& a, const Expr& b) {
   if (b->IsInt(1)) return a;
-  if (IsImm(a) && IsImm(b) && b->int_value() != 0) {
-    return IntImm(a->type(), FloorDivInt(a->int_value(), b->int_value()));
+  if (CanFold(a, b) && b->int_value() != 0) {
+    return IntImm(a->type(), FloorDivWrap(a->int_value(), b->int_value()));
   }
   return Arithmetic(ExprKind::kFloorDiv, a, b);
 }
 
 Expr FloorMod(const Expr& a, const Expr& b) {
   if (b->IsInt(1) && a->lanes() == 1) return IntImm(a->type(), 0);
-  if (IsImm(a) && IsImm(b) && b->int_value() != 0) {
-    int64_t q = FloorDivInt(a->int_value(), b->int_value());
-    return IntImm(a->type(), a->int_value() - q * b->int_value());
+  if (CanFold(a, b) && b->int_value() != 0) {
+    return IntImm(a->type(), FloorModWrap(a->int_value(), b->int_value()));
   }
   return Arithmetic(ExprKind::kFloorMod, a, b);
 }
 
 Expr Min(const Expr& a, const Expr& b) {
-  if (IsIntegral(a) && IsImm(a) && IsImm(b)) return a->int_value() <= b->int_value() ? a : b;
+  if (IsIntegral(a) && CanFold(a, b)) return a->int_value() <= b->int_value() ? a : b;
   return Arithmetic(ExprKind::kMin, a, b);
 }
 
 Expr Max(const Expr& a, const Expr& b) {
-  if (IsIntegral(a) && IsImm(a) && IsImm(b)) return a->int_value() >= b->int_value() ? a : b;
+  if (IsIntegral(a) && CanFold(a, b)) return a->int_value() >= b->int_value() ? a : b;
   return Arithmetic(ExprKind::kMax, a, b);
 }
 

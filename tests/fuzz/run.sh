@@ -18,11 +18,13 @@ libraries=(-lfmt -lspdlog -lcrypto -lprotobuf -lpthread)
 
 # Sources are compiled once, with coverage but without the fuzzer's main.
 sources=$(ls base/*.cc compiler/{target,tir,te,schedule,wire}/*.cc tests/support/*.cc $build/proto/*.pb.cc)
+newest_header=$(find base compiler tests/support -name '*.h' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
 objects=()
 for source in $sources; do
   object=$build/obj/$(echo "$source" | tr / _).o
   objects+=("$object")
-  [ "$object" -nt "$source" ] || "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$source" -o "$object"
+  [ "$object" -nt "$source" ] && [ "$object" -nt "$newest_header" ] && continue
+  "$clang" "${flags[@]}" -fsanitize=fuzzer-no-link -c "$source" -o "$object"
 done
 "$clang" "${flags[@]}" tests/fuzz/make_seeds.cc "${objects[@]}" "${libraries[@]}" -o $build/make_seeds
 $build/make_seeds $build/seeds
