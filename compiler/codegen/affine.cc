@@ -65,6 +65,15 @@ void LinearForm::Add(const LinearForm& other, int64_t scale) {
   for (const LinearTerm& t : other.terms) AddTerm(this, t.atom, t.coefficient * scale);
 }
 
+bool LinearForm::SameTerms(const LinearForm& other) const {
+  return terms.size() == other.terms.size() &&
+         std::all_of(terms.begin(), terms.end(), [&](const LinearTerm& t) {
+           return std::any_of(other.terms.begin(), other.terms.end(), [&](const LinearTerm& o) {
+             return o.coefficient == t.coefficient && tir::Equal(o.atom, t.atom);
+           });
+         });
+}
+
 LinearForm Linearize(const Expr& index, const VariableForm& variable) {
   LinearForm form;
   // Index arithmetic is int64; narrower integers wrap, so they are atoms.

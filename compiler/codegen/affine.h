@@ -25,6 +25,8 @@ struct LinearForm {
   bool IsConstant() const { return terms.empty(); }
   // this += other * scale.
   void Add(const LinearForm& other, int64_t scale);
+  // Whether they differ by a constant alone.
+  bool SameTerms(const LinearForm& other) const;
 };
 
 // What a variable stands for: null, or a form that replaces it (a let's value).

@@ -186,7 +186,11 @@ void KernelEmitter::EmitFor(const tir::StmtNode& s) {
     return;
   }
   Value* end = Emit(s.min + s.extent);
-  EmitCountedLoop(s.var, min, end, !constant, !ContainsLoop(s.body()), [&] { EmitStmt(s.body()); });
+  bool innermost = !ContainsLoop(s.body());
+  // A loop that may not run at all has no address that is surely good.
+  if (innermost && constant) LoadPromoted(FindAccumulators(s));
+  EmitCountedLoop(s.var, min, end, !constant, innermost, [&] { EmitStmt(s.body()); });
+  if (innermost && constant) StorePromoted();
 }
 
 void KernelEmitter::EmitCountedLoop(const Expr& var, Value* min, Value* end, bool guard,
@@ -355,6 +359,10 @@ void KernelEmitter::EmitStore(const tir::StmtNode& s) {
   Value* value = Emit(s.value);
   Access access = Flatten(s.buffer, s.indices);
   if (InRegisters(s.buffer)) return StoreRegister(s, access, value);
+  if (llvm::AllocaInst* slot = PromotedSlot(s.buffer, access)) {
+    b_.CreateStore(value, slot);
+    return;
+  }
   if (s.value->lanes() > 1) return StoreLanes(s, access, value);
   AddressAt at = Address(s.buffer, access.first);
   Value* v = ToMemory(b_, value, fn_.buffers[s.buffer].dtype);

@@ -10,6 +10,9 @@
 // the constant is the displacement of each access. In an innermost loop the loop's own term is a
 // pointer that the loop advances. Indices may be negative (halos), so no address is `inbounds`.
 //
+// Accumulators. Memory that an innermost loop reads and writes at an address that it does not
+// change is loaded before the loop, kept in a register, and stored behind it.
+//
 // Functions. The kernel's entry unpacks its arguments and calls a function whose parameters are
 // the buffers, none aliasing another. A parallel loop's body is a function of the same kind.
 #pragma once
@@ -82,6 +85,13 @@ class KernelEmitter {
     int depth = 0;                     // the frame it is defined in
     std::unique_ptr<LinearForm> form;  // a let's value, when it is an index
   };
+  // An element or vector of memory that an innermost loop keeps in a register.
+  struct Promoted {
+    int buffer;
+    LinearForm first;
+    int lanes;
+    llvm::AllocaInst* slot;
+  };
   // What belongs to the LLVM function being emitted.
   struct FunctionState {
     llvm::Function* function = nullptr;
@@ -92,6 +102,7 @@ class KernelEmitter {
     std::unordered_map<int64_t, llvm::AllocaInst*> slots;  // buffer << 32 | first element
     llvm::Value* context = nullptr;
     llvm::Value* workspace = nullptr;
+    std::vector<Promoted> promoted;  // of the innermost loop around
     int64_t stack_bytes = 0;
     bool parallel_body = false;
   };
@@ -131,6 +142,12 @@ class KernelEmitter {
   void StoreRegister(const tir::StmtNode& s, const Access& access, llvm::Value* value);
   void StoreLanes(const tir::StmtNode& s, const Access& access, llvm::Value* value);
   bool IsHoistable(const tir::Expr& e) const;
+
+  // promote.cc: accumulators in memory.
+  std::vector<Promoted> FindAccumulators(const tir::StmtNode& loop);
+  void LoadPromoted(std::vector<Promoted> found);                          // before the loop
+  void StorePromoted();                                                    // behind it
+  llvm::AllocaInst* PromotedSlot(int buffer, const Access& access) const;  // or null
 
   // kernel_address.cc: where things are.
   int Depth(const tir::Expr& e) const;

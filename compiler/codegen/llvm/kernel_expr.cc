@@ -143,6 +143,10 @@ Value* KernelEmitter::EmitAdd(const Expr& e) {
 Value* KernelEmitter::EmitLoad(const Expr& e) {
   Access access = Flatten(e->buffer(), e->indices());
   if (InRegisters(e->buffer())) return LoadRegister(*e, access);
+  if (llvm::AllocaInst* slot = PromotedSlot(e->buffer(), access)) {
+    Value* v = b_.CreateLoad(slot->getAllocatedType(), slot);
+    return access.lane_step == 0 && e->lanes() > 1 ? b_.CreateVectorSplat(e->lanes(), v) : v;
+  }
   if (access.linear && e->lanes() == 1) {
     return LoadScalar(e->buffer(), e->type().dtype, access.first, e->predicate());
   }

@@ -61,7 +61,9 @@ const ConstantInt* IntConstant(Value* v) {
 Traits::Traits(const Target& t)
     : f16c(t.Has("f16c")),
       sse41(t.Has("sse4.1")),
-      avx512(t.Has("avx512f") && t.Has("avx512dq") && t.Has("avx512vl") && t.Has("avx512bw")) {}
+      avx512(t.Has("avx512f") && t.Has("avx512dq") && t.Has("avx512vl") && t.Has("avx512bw")),
+      vector_bits(t.vector_bits),
+      vector_registers(t.vector_registers) {}
 
 Type* ValueType(llvm::LLVMContext& c, tir::Type type) {
   return WithLanes(Scalar(c, type.dtype), type.lanes);

@@ -23,6 +23,7 @@ namespace temper::codegen {
 struct Traits {
   explicit Traits(const Target& target);
   bool f16c, sse41, avx512;
+  int vector_bits, vector_registers;
 };
 
 llvm::Type* ValueType(llvm::LLVMContext& context, tir::Type type);

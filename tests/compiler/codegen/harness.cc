@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include <algorithm>
+#include <map>
 
 namespace temper::codegen {
 namespace {
@@ -75,7 +75,12 @@ std::unique_ptr<Source> MakeSource(const tir::Function& function, const std::vec
 Result<std::unique_ptr<Kernel>> Kernel::Build(const tir::Function& function,
                                               const std::vector<bool>& outputs,
                                               const Target& target) {
-  TEMPER_ASSIGN_OR_RETURN(auto compiler, MakeLlvmCompiler(target));
+  // Making a compiler takes longer than using it.
+  static std::map<std::string, std::unique_ptr<Compiler>> compilers;
+  std::unique_ptr<Compiler>& compiler = compilers[TargetText(target)];
+  if (!compiler) {
+    TEMPER_ASSIGN_OR_RETURN(compiler, MakeLlvmCompiler(target));
+  }
   auto source = MakeSource(function, outputs, "kernel_under_test");
   TEMPER_ASSIGN_OR_RETURN(ObjectCode code, compiler->CompileCandidate(source->kernel));
   TEMPER_ASSIGN_OR_RETURN(ScopedTempDir dir, ScopedTempDir::Create("temper-codegen-test"));

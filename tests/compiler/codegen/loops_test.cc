@@ -111,6 +111,61 @@ TEST(LoopsTest, ParallelLoopWithMinAndStackOutside) {
   ExpectAgree(f.Finish(For(o, 0, 4, Bind::kSerial, inner)), f.outputs());
 }
 
+// Sums kept in memory: a loop holds those whose address it does not change in registers, and must
+// not be misled by accesses that overlap, move, or depend on a condition.
+TEST(LoopsTest, AccumulatorsInMemory) {
+  for (DType d : {kF32, DType::kInt8, DType::kBool}) {
+    for (tir::Scope scope : {Scope::kStack, Scope::kWorkspace}) {
+      FunctionBuilder f;
+      int a = f.Param("a", d, {6, 9, 8}), c = f.Param("c", d, {6, 48}, true);
+      int s = f.Local("s", d, {3, 16}, scope), t = f.Local("t", d, {32}, scope);
+      int u = f.Local("u", d, {32}, scope), w = f.Local("w", d, {32}, scope);
+      Expr i = f.NewVar("i"), k = f.NewVar("k"), x = f.NewVar("x");
+      Expr eight = Ramp(Expr(0), 1, 8), all = Ramp(Expr(0), 1, 32);
+      Expr row = f.Read(a, {i, k, eight}), one = f.Read(a, {i, k, Expr(3)});
+      auto join = [&](const Expr& p, const Expr& q) {
+        return d == DType::kBool ? tir::Binary(tir::ExprKind::kXor, p, q) : p + q;
+      };
+      auto add = [&](int buffer, std::vector<Expr> at, const Expr& v, const Expr& p = Expr()) {
+        return Store(buffer, at, join(f.Read(buffer, at), v), p);
+      };
+      auto zero = [&](int lanes) { return Broadcast(tir::Number(d, 0), lanes); };
+      Stmt init =
+          Block({Store(s, {Expr(0), Ramp(Expr(0), 1, 16)}, zero(16)),
+                 Store(s, {Expr(1), Ramp(Expr(0), 1, 16)}, zero(16)),
+                 Store(s, {Expr(2), Ramp(Expr(0), 1, 16)}, zero(16)), Store(t, {all}, zero(32)),
+                 Store(u, {all}, zero(32)), Store(w, {all}, zero(32))});
+      Stmt body = Block({
+          // Apart from each other, one of them scalar and read into all lanes.
+          add(s, {Expr(1), eight}, row),
+          add(s, {Expr(1), Ramp(Expr(8), 1, 8)}, row),
+          add(s, {Expr(2), Expr(5)}, one),
+          add(s, {Expr(0), eight}, Broadcast(f.Read(s, {Expr(2), Expr(5)}), 8)),
+          // Overlapping.
+          add(t, {eight}, row),
+          add(t, {Ramp(Expr(4), 1, 8)}, row),
+          // One that stays, one that moves.
+          add(u, {Expr(2)}, one),
+          add(u, {k}, one),
+          // Sometimes; and by a let's value.
+          add(w, {Expr(0)}, one, Lt(k, Expr(4))),
+          tir::LetStmt(x, k + Expr(1), add(w, {x}, one)),
+      });
+      auto put = [&](int at, int buffer, std::vector<Expr> from) {
+        return Store(c, {i, Ramp(Expr(at), 1, 8)}, f.Read(buffer, std::move(from)));
+      };
+      Stmt out = Block({put(0, s, {Expr(0), eight}), put(8, s, {Expr(1), eight}),
+                        put(16, s, {Expr(2), eight}), put(24, t, {Ramp(Expr(2), 1, 8)}),
+                        put(32, u, {eight}), put(40, w, {eight})});
+      Stmt nest = Block({init, For(k, 0, 9, Bind::kSerial, body), out});
+      for (int b : {s, t, u, w}) {
+        if (scope == Scope::kStack) nest = tir::Allocate(b, nest);
+      }
+      ExpectAgree(f.Finish(For(i, 0, 6, Bind::kSerial, nest)), f.outputs());
+    }
+  }
+}
+
 // Nested parallel loops run as one; the interpreter's rules do not allow them, so plain numbers.
 TEST(LoopsTest, NestedParallelLoopsAreOne) {
   FunctionBuilder f;
