@@ -25,15 +25,15 @@ double Time(const Scored& s) {
 }
 
 TEST(TaskSearch, ProposesNothingTwice) {
-  TaskSearch search(
-      Space::Create(te::Canonicalize(testing::MatmulBiasRelu(64, 64, 64)), Avx512(), 1), 1);
+  TaskSearch search(SpacesOf(te::Canonicalize(testing::MatmulBiasRelu(64, 64, 64)), Avx512(), 1),
+                    1);
   auto model = costmodel::MakePriorModel();
   std::set<Hash> seen;
   for (int i = 0; i < 6; ++i) {
     for (const Scored& s : search.Propose(16, *model)) {
       EXPECT_TRUE(seen.insert(schedule::ScheduleHash(s.schedule)).second);
       EXPECT_TRUE(
-          schedule::CheckLegal(search.space().program(), s.schedule, search.space().target()).ok());
+          schedule::CheckLegal(search.program(), s.schedule, search.spaces()[0].target()).ok());
     }
   }
   EXPECT_EQ(seen.size(), 96u);
@@ -42,8 +42,8 @@ TEST(TaskSearch, ProposesNothingTwice) {
 TEST(TaskSearch, KnownSchedulesAreNotProposed) {
   te::Program program = te::Canonicalize(testing::Softmax(64, 64));
   auto model = costmodel::MakePriorModel();
-  TaskSearch first(Space::Create(program, Avx512(), 1), 1);
-  TaskSearch second(Space::Create(program, Avx512(), 1), 1);
+  TaskSearch first(SpacesOf(program, Avx512(), 1), 1);
+  TaskSearch second(SpacesOf(program, Avx512(), 1), 1);
   std::set<Hash> known;
   for (const Scored& s : first.Propose(4, *model)) {
     second.Know(s.schedule, Outcome::kWrongResult, 0);
@@ -72,7 +72,7 @@ TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
   te::Program program = te::Canonicalize(testing::Conv({28, 28, 64, 64, 3, 1, 1}));
   costmodel::BoostedOptions options;
   auto model = costmodel::MakeBoostedModel(options);
-  TaskSearch search(Space::Create(program, Avx512(), 1), 3);
+  TaskSearch search(SpacesOf(program, Avx512(), 1), 3);
   double first = 0, best = 1e30;
   for (int round = 0; round < 12; ++round) {
     std::vector<costmodel::Sample> samples;
@@ -93,7 +93,7 @@ TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
 TEST(TaskSearch, TheSameSeedAndResultsGiveTheSameProposals) {
   te::Program program = te::Canonicalize(testing::Conv({14, 14, 32, 32, 3, 1, 1}));
   auto model = costmodel::MakePriorModel();
-  TaskSearch a(Space::Create(program, Avx512(), 1), 5), b(Space::Create(program, Avx512(), 1), 5);
+  TaskSearch a(SpacesOf(program, Avx512(), 1), 5), b(SpacesOf(program, Avx512(), 1), 5);
   for (int round = 0; round < 3; ++round) {
     auto from_a = a.Propose(8, *model), from_b = b.Propose(8, *model);
     ASSERT_EQ(from_a.size(), from_b.size());
