@@ -303,7 +303,7 @@ int Graph::RemoveDead() {
 
 void Graph::Compact() {
   std::vector<int> value_map(values_.size(), kNone);
-  std::vector<Value> values;
+  std::deque<Value> values;
   const auto keep = [&](int id) {
     if (id == kNone || value_map[id] != kNone) return;
     value_map[id] = static_cast<int>(values.size());
@@ -312,7 +312,7 @@ void Graph::Compact() {
     values.back().uses.clear();
   };
   for (int id : inputs_) keep(id);
-  std::vector<Node> nodes;
+  std::deque<Node> nodes;
   for (int node_id : order()) {
     Node& node = nodes_[node_id];
     for (int input : node.inputs) keep(input);

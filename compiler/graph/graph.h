@@ -4,7 +4,8 @@
 //   A Graph holds values and nodes, both named by small integers that stay valid until Compact().
 //   Every value has one definition: an input of the graph, a constant, or an output of one node.
 //   Nodes are kept in topological order. All edits go through Graph's methods, which keep
-//   producers and uses up to date (uses are not in any particular order).
+//   producers and uses up to date (uses are not in any particular order). A reference to a node
+//   or value outlives the adding of others; it dies with RemoveNode of that node and Compact.
 //
 // Meaning of operators
 //   Domain "" is ONNX's and means what opset kCanonicalOpset says, whatever opset the model file
@@ -21,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -174,8 +176,8 @@ class Graph {
   void PutUse(int value_id, Use use);
   void DropUse(int value_id, Use use);
 
-  std::vector<Node> nodes_;
-  std::vector<Value> values_;
+  std::deque<Node> nodes_;
+  std::deque<Value> values_;
   // The order is a list through the nodes; `order_` is its copy as long as `order_valid_`.
   std::vector<int> next_;
   std::vector<int> previous_;

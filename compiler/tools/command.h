@@ -13,6 +13,7 @@ struct Command {
   std::function<int()> run;
 };
 
+Command AddTuneCommand(CLI::App& root);
 Command AddCompileCommand(CLI::App& root);
 Command AddRunCommand(CLI::App& root);
 Command AddBenchCommand(CLI::App& root);

@@ -35,7 +35,8 @@ int main(int argc, char** argv) {
   root.set_version_flag("--version", std::string("temper ") + TEMPER_VERSION);
   root.require_subcommand(0, 1);
   const std::vector<Command> commands = {
-      temper::tools::AddCompileCommand(root), temper::tools::AddRunCommand(root),
+      temper::tools::AddTuneCommand(root),    temper::tools::AddCompileCommand(root),
+      temper::tools::AddRunCommand(root),
       temper::tools::AddBenchCommand(root),   temper::tools::AddQueryCommand(root),
       temper::tools::AddDbCommand(root),      temper::tools::AddDevicesCommand(root),
       temper::tools::AddDoctorCommand(root),  temper::tools::AddInspectCommand(root),

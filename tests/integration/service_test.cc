@@ -240,7 +240,7 @@ TEST_F(Programs, AKilledServerLosesNothingThatItAcknowledged) {
   auto again = Connect();
   ASSERT_NE(again, nullptr);
   auto records = again->Query({});
-  ASSERT_TRUE(records.ok());
+  ASSERT_TRUE(records.ok()) << records.status().ToString();
   ASSERT_EQ(records->records_size(), 1);
   EXPECT_GE(records->records(0).trials(), acknowledged);
   auto status = WaitForEnd(*again, job);
@@ -283,6 +283,36 @@ TEST_F(Programs, LocalServicesStartServeAndStop) {
   EXPECT_TRUE((*local)->Check().ok());
   (*local)->Stop();
   local->reset();
+}
+
+TEST_F(Programs, TuneRunsWithoutATerminalAndContinues) {
+  auto tune = [&](const std::string& trials) {
+    SubprocessOptions options;
+    options.argv = {BIN "temper", "tune",      TEMPER_SOURCE "/tests/data/small.onnx",
+                    "--shape",    "x=1x3x8x8", "--local",
+                    "--db",       Db(),        "--trials",
+                    trials,       "--json"};
+    auto run = RunCaptured(options, "", kPatience);
+    EXPECT_TRUE(run.ok());
+    EXPECT_TRUE(run.ok() && run->status.Success()) << run->errors;
+    return run.ok() ? run->output : "";
+  };
+  std::string first = tune("30");
+  EXPECT_NE(first.find("\"trials\":30"), std::string::npos) << first;
+  EXPECT_NE(first.find("\"best_us\":"), std::string::npos) << first;
+  std::string second = tune("10");
+  EXPECT_NE(second.find("\"trials\":10"), std::string::npos) << second;
+}
+
+TEST_F(Programs, TuneSaysWhenNoServerIsThere) {
+  SubprocessOptions options;
+  options.argv = {BIN "temper", "tune",      TEMPER_SOURCE "/tests/data/small.onnx",
+                  "--shape",    "x=1x3x8x8", "--server",
+                  "127.0.0.1:1"};
+  auto run = RunCaptured(options, "", 60);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->status.code, 1);
+  EXPECT_NE(run->errors.find("127.0.0.1:1"), std::string::npos) << run->errors;
 }
 
 TEST_F(Programs, WrongUseIsToldClearly) {

@@ -10,6 +10,7 @@ namespace temper::tuner {
 namespace {
 
 constexpr double kDeadlineSeconds = 20;
+constexpr double kReconnectSeconds = 2;
 constexpr int kMaxMessageBytes = 64 << 20;
 
 std::chrono::system_clock::time_point In(double seconds) {
@@ -22,6 +23,7 @@ class Client final : public TunerClient {
   explicit Client(const std::string& address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
     arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
     arguments.SetMaxSendMessageSize(kMaxMessageBytes);
@@ -57,11 +59,17 @@ class Client final : public TunerClient {
  private:
   template <typename Reply, typename Method, typename Request>
   Result<Reply> Call(Method method, const Request& request) {
-    Reply reply;
-    grpc::ClientContext context;
-    context.set_deadline(In(kDeadlineSeconds));
-    grpc::Status status = (stub_.get()->*method)(&context, request, &reply);
-    if (status.ok()) return reply;
+    // Every call may be repeated: one that meets a connection which has just broken is.
+    grpc::Status status;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      Reply reply;
+      grpc::ClientContext context;
+      context.set_deadline(In(kDeadlineSeconds));
+      status = (stub_.get()->*method)(&context, request, &reply);
+      if (status.ok()) return reply;
+      if (status.error_code() != grpc::StatusCode::UNAVAILABLE) break;
+      if (attempt == 0) channel_->WaitForConnected(In(kReconnectSeconds));
+    }
     return Status(static_cast<Code>(status.error_code()), status.error_message());
   }
 

@@ -55,7 +55,7 @@ TEST(TaskSearch, KnownSchedulesAreNotProposed) {
 }
 
 TEST(TaskSearch, AnInfrastructureFaultMayBeTriedAgain) {
-  TaskSearch search(Space::Create(te::Canonicalize(testing::Softmax(8, 20)), Avx512(), 1), 1);
+  TaskSearch search(SpacesOf(te::Canonicalize(testing::Softmax(8, 20)), Avx512(), 1), 1);
   auto model = costmodel::MakePriorModel();
   std::vector<Scored> all;
   while (!search.exhausted()) {
