@@ -33,6 +33,7 @@
 namespace llvm {
 class AllocaInst;
 class BasicBlock;
+class Constant;
 class Function;
 class Instruction;
 class Module;
@@ -135,9 +136,14 @@ class KernelEmitter {
   llvm::Value* EmitNode(const tir::Expr& e);
   llvm::Value* EmitAdd(const tir::Expr& e);
   llvm::Value* EmitLoad(const tir::Expr& e);
-  llvm::Value* LoadLanes(const tir::ExprNode& e, const Access& access);
+  // select(c, load if c, number) as one load of the element or of the number; null for others.
+  llvm::Value* EmitPaddedLoad(const tir::Expr& select);
+  // `padding`: what a lane that is off gives, an immediate of one lane; null: zero.
+  llvm::Value* LoadLanes(const tir::ExprNode& e, const Access& access, const tir::Expr& padding);
   llvm::Value* LoadScalar(int buffer, DType dtype, const LinearForm& element,
-                          const tir::Expr& predicate);
+                          const tir::Expr& predicate, const tir::Expr& padding);
+  // A constant in memory with `padding` in each of the lanes.
+  llvm::Constant* PaddingBlock(tir::Type type, const tir::Expr& padding);
   llvm::Value* LoadRegister(const tir::ExprNode& e, const Access& access);
   void StoreRegister(const tir::StmtNode& s, const Access& access, llvm::Value* value);
   void StoreLanes(const tir::StmtNode& s, const Access& access, llvm::Value* value);
@@ -171,7 +177,8 @@ class KernelEmitter {
   std::vector<std::vector<int64_t>> strides_;
   std::string symbol_;
   FunctionState state_;
-  std::unordered_map<const tir::ExprNode*, llvm::Value*> memo_;  // of the statement
+  std::unordered_map<const tir::ExprNode*, llvm::Value*> memo_;              // of the statement
+  std::vector<std::pair<llvm::Constant*, llvm::Constant*>> padding_blocks_;  // value, its address
   int parallel_count_ = 0;
   Status status_;
 };

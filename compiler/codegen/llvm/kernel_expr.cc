@@ -80,6 +80,7 @@ Value* KernelEmitter::EmitNode(const Expr& e) {
     case ExprKind::kBroadcast:
       return b_.CreateVectorSplat(type.lanes, Emit(e->operand(0)));
     case ExprKind::kSelect: {
+      if (Value* padded = EmitPaddedLoad(e)) return padded;
       Value* condition = Emit(e->operand(0));
       Value* yes = Emit(e->operand(1));
       return b_.CreateSelect(condition, yes, Emit(e->operand(2)));
@@ -148,32 +149,58 @@ Value* KernelEmitter::EmitLoad(const Expr& e) {
     return access.lane_step == 0 && e->lanes() > 1 ? b_.CreateVectorSplat(e->lanes(), v) : v;
   }
   if (access.linear && e->lanes() == 1) {
-    return LoadScalar(e->buffer(), e->type().dtype, access.first, e->predicate());
+    return LoadScalar(e->buffer(), e->type().dtype, access.first, e->predicate(), Expr());
   }
-  return LoadLanes(*e, access);
+  return LoadLanes(*e, access, Expr());
+}
+
+Value* KernelEmitter::EmitPaddedLoad(const Expr& select) {
+  const Expr& load = select->operand(1);
+  Expr padding = select->operand(2);
+  if (padding->kind() == ExprKind::kBroadcast) padding = padding->operand(0);
+  bool number = padding->kind() == ExprKind::kIntImm || padding->kind() == ExprKind::kFloatImm;
+  if (!number || load->kind() != ExprKind::kLoad || !load->has_predicate() ||
+      InRegisters(load->buffer()) || !tir::Equal(load->predicate(), select->operand(0))) {
+    return nullptr;
+  }
+  Access access = Flatten(load->buffer(), load->indices());
+  if (access.linear && load->lanes() == 1) {
+    return LoadScalar(load->buffer(), load->type().dtype, access.first, load->predicate(), padding);
+  }
+  return LoadLanes(*load, access, padding);
+}
+
+llvm::Constant* KernelEmitter::PaddingBlock(tir::Type type, const Expr& padding) {
+  llvm::Type* memory = MemoryType(b_.getContext(), type);
+  llvm::Constant* value = llvm::Constant::getNullValue(memory);
+  if (padding) {
+    value = llvm::cast<llvm::Constant>(ToMemory(b_, EmitNode(padding), type.dtype));
+    auto lanes = llvm::ElementCount::getFixed(type.lanes);
+    if (type.lanes > 1) value = llvm::ConstantVector::getSplat(lanes, value);
+  }
+  for (const auto& [known, address] : padding_blocks_) {
+    if (known == value) return address;
+  }
+  auto* block = new llvm::GlobalVariable(module_, memory, true, llvm::GlobalValue::PrivateLinkage,
+                                         value, "padding");
+  block->setAlignment(llvm::Align(64));
+  padding_blocks_.emplace_back(value, block);
+  return block;
 }
 
 Value* KernelEmitter::LoadScalar(int buffer, DType dtype, const LinearForm& element,
-                                 const Expr& predicate) {
+                                 const Expr& predicate, const Expr& padding) {
   AddressAt at = Address(buffer, element);
   Value* pointer = at.pointer;
   if (predicate) {
-    // A lane that is off reads a zero of ours.
-    llvm::GlobalVariable* zero = module_.getNamedGlobal("temper_zero");
-    if (!zero) {
-      zero = new llvm::GlobalVariable(module_, b_.getInt64Ty(), true,
-                                      llvm::GlobalValue::PrivateLinkage, b_.getInt64(0),
-                                      "temper_zero");
-    }
-    pointer = b_.CreateSelect(Emit(predicate), pointer, zero);
-    at.align = std::min<uint64_t>(at.align, 8);
+    pointer = b_.CreateSelect(Emit(predicate), pointer, PaddingBlock({dtype, 1}, padding));
   }
-  Value* v =
-      b_.CreateAlignedLoad(MemoryType(b_.getContext(), {dtype, 1}), pointer, llvm::Align(at.align));
+  Value* v = b_.CreateAlignedLoad(MemoryType(b_.getContext(), {dtype, 1}), pointer,
+                                  llvm::Align(std::min<uint64_t>(at.align, 64)));
   return FromMemory(b_, v, dtype);
 }
 
-Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access) {
+Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access, const Expr& padding) {
   DType dtype = e.type().dtype;
   int lanes = e.lanes();
   llvm::Type* type = MemoryType(b_.getContext(), e.type());
@@ -181,16 +208,26 @@ Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access) {
   bool uniform = !predicate || predicate->kind() == ExprKind::kBroadcast;
   if (access.linear && access.lane_step == 0 && uniform) {
     Expr scalar = predicate ? predicate->operand(0) : Expr();
-    return b_.CreateVectorSplat(lanes, LoadScalar(e.buffer(), dtype, access.first, scalar));
+    return b_.CreateVectorSplat(lanes,
+                                LoadScalar(e.buffer(), dtype, access.first, scalar, padding));
+  }
+  Value* off = nullptr;  // what lanes that are off give
+  if (predicate) {
+    off = llvm::Constant::getNullValue(type);
+    if (padding) off = b_.CreateVectorSplat(lanes, ToMemory(b_, EmitNode(padding), dtype));
   }
   if (access.linear && access.lane_step == 1) {
     AddressAt at = Address(e.buffer(), access.first);
-    if (!predicate) {
-      Value* whole = b_.CreateAlignedLoad(type, at.pointer, llvm::Align(at.align));
-      return FromMemory(b_, whole, dtype);
+    if (!uniform) {
+      Value* v = b_.CreateMaskedLoad(type, at.pointer, llvm::Align(at.align), Emit(predicate), off);
+      return FromMemory(b_, v, dtype);
     }
-    Value* v = b_.CreateMaskedLoad(type, at.pointer, llvm::Align(at.align), Emit(predicate),
-                                   llvm::Constant::getNullValue(type));
+    Value* pointer = at.pointer;
+    if (predicate) {
+      pointer =
+          b_.CreateSelect(Emit(predicate->operand(0)), pointer, PaddingBlock(e.type(), padding));
+    }
+    Value* v = b_.CreateAlignedLoad(type, pointer, llvm::Align(std::min<uint64_t>(at.align, 64)));
     return FromMemory(b_, v, dtype);
   }
   if (access.linear && !predicate) {
@@ -206,8 +243,7 @@ Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access) {
   }
   Value* pointers = GatherPointers(e.buffer(), e.indices(), lanes);
   Value* mask = predicate ? Emit(predicate) : nullptr;
-  Value* v = b_.CreateMaskedGather(type, pointers, llvm::Align(ByteSize(dtype)), mask,
-                                   llvm::Constant::getNullValue(type));
+  Value* v = b_.CreateMaskedGather(type, pointers, llvm::Align(ByteSize(dtype)), mask, off);
   return FromMemory(b_, v, dtype);
 }
 

@@ -27,7 +27,8 @@
 namespace temper::codegen {
 namespace {
 
-// Counts what innermost loops load from and store to spill slots, after everything is final.
+// Counts what innermost loops load from and store to spill slots of vector registers, after
+// everything is final.
 class SpillCounter : public llvm::MachineFunctionPass {
  public:
   static char id;
@@ -47,6 +48,8 @@ class SpillCounter : public llvm::MachineFunctionPass {
       if (!loop || !loop->isInnermost()) continue;
       for (const llvm::MachineInstr& instruction : block) {
         for (const llvm::MachineMemOperand* m : instruction.memoperands()) {
+          // Addresses and counters that are spilled cost a load; tiles that are cost the kernel.
+          if (!m->getSize().hasValue() || m->getSize().getValue() == 8) continue;
           auto* slot =
               llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(m->getPseudoValue());
           if (slot && frame.isSpillSlotObjectIndex(slot->getFrameIndex())) ++*count_;

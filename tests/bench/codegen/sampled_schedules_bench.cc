@@ -86,6 +86,10 @@ int Main(int argc, char** argv) {
       {"conv7x7s2_224_3_64", testing::Conv({224, 224, 3, 64, 7, 2, 3})},
       {"depthwise_112_32", testing::Depthwise({112, 112, 32, 32, 3, 1, 1})},
       {"softmax_1536_128", testing::Softmax(1536, 128)},
+      {"maxpool_112_64", testing::MaxPool({112, 112, 64, 64, 3, 2, 1})},
+      {"average_7_512", testing::GlobalAvgPool(7, 7, 512)},
+      {"elementwise_56_256", testing::ElementwiseChain({56, 56, 256})},
+      {"transpose_64_3136", testing::TransposeReshape(64, 3136)},
   };
   for (auto& [name, raw] : programs) {
     if (argc > 2 && name != argv[2]) continue;

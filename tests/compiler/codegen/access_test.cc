@@ -57,6 +57,36 @@ TEST(AccessTest, ScalarPredicates) {
   }
 }
 
+// select(c, x if c, number): one load, of the element or of the number.
+TEST(AccessTest, PaddedLoads) {
+  for (DType d : kTypes) {
+    for (double number : {0.0, 1.0}) {
+      FunctionBuilder f;
+      int a = f.Param("a", d, {10, 16}), c = f.Param("c", d, {14, 64}, true);
+      Expr i = f.NewVar("i");
+      Expr inside = tir::And(Lt(Expr(1), i), Lt(i, Expr(12)));
+      auto padded = [&](const Expr& condition, std::vector<Expr> at) {
+        Expr pad = tir::Number(d, number);
+        int lanes = condition->lanes();
+        return tir::Select(condition, f.Read(a, std::move(at), condition),
+                           lanes > 1 ? Broadcast(pad, lanes) : pad);
+      };
+      Expr row = i - Expr(2);
+      std::vector<Stmt> body = {
+          Store(c, {i, Expr(0)}, padded(inside, {row, i})),
+          Store(c, {i, Ramp(Expr(1), 1, 16)},
+                padded(Broadcast(inside, 16), {row, Ramp(Expr(0), 1, 16)})),
+          Store(c, {i, Ramp(Expr(17), 1, 8)},
+                padded(Broadcast(inside, 8), {row, Broadcast(Expr(3), 8)})),
+          Store(c, {i, Ramp(Expr(25), 1, 8)},
+                padded(Broadcast(inside, 8), {row, Ramp(Expr(0), 2, 8)})),
+          Store(c, {i, Ramp(Expr(33), 1, 16)}, padded(Upto(i, 16, 16), {Expr(4), Ramp(i, 1, 16)})),
+      };
+      ExpectAgree(f.Finish(For(i, 0, 14, Bind::kSerial, Block(body))), f.outputs());
+    }
+  }
+}
+
 TEST(AccessTest, StridedReversedAndBroadcastLanes) {
   for (DType d : kTypes) {
     FunctionBuilder f;
