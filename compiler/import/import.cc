@@ -33,8 +33,8 @@ bool IsName(const std::string& text) {
          (std::isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_');
 }
 
-// An input's type as the file declares it. A dimension that is absent, named, or not positive is
-// open: exporters write -1 and 0 for "any".
+// An input's type as the file declares it. A dimension that is absent, named or negative is open:
+// exporters write -1 for "any". A size of 0 is what it says, an empty tensor.
 Result<graph::ValueType> DeclaredType(const onnx::ValueInfoProto& info) {
   if (!info.type().has_tensor_type()) {
     return Unimplemented(fmt::format("input '{}' is no tensor", info.name()));
@@ -52,7 +52,7 @@ Result<graph::ValueType> DeclaredType(const onnx::ValueInfoProto& info) {
         fmt::format("input '{}' has {} dimensions", info.name(), tensor.shape().dim_size()));
   }
   for (const auto& dim : tensor.shape().dim()) {
-    if (dim.has_dim_value() && dim.dim_value() > 0) {
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
       type.dims.emplace_back(static_cast<int64_t>(dim.dim_value()));
     } else {
       type.dims.emplace_back(IsName(dim.dim_param()) ? dim.dim_param() : std::string());

@@ -47,7 +47,8 @@ Status Apply(const DeclaredInput& input, const Shape& shape, ValueType& type) {
   if (!type.has_rank) type.dims.assign(shape.size(), Dim());
   type.has_rank = true;
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (type.dims[i].known() && type.dims[i].value != shape[i]) {
+    // Some exporters mean "any" by 0, so that --shape may set it.
+    if (type.dims[i].value > 0 && type.dims[i].value != shape[i]) {
       return refuse(fmt::format("dimension {} is fixed at {}", i, type.dims[i].value));
     }
     type.dims[i].value = shape[i];  // the name stays until names are settled

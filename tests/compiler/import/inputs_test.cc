@@ -52,6 +52,17 @@ TEST(InputsTest, WrongShapesAreRefused) {
               "'mask' float32[N]");
 }
 
+TEST(InputsTest, AZeroIsEmptyUnlessItIsSet) {
+  Model model;
+  model.Input("x", {0, 3}).Output("y").Node("Relu", {"x"}, {"y"});
+  const auto empty = model.Import();
+  ASSERT_TRUE(empty.ok()) << empty.status().message();
+  EXPECT_EQ(empty->type(empty->outputs()[0]).ToString(), "float32[0,3]");
+  const auto set = model.Import(Shapes({"x=2x3"}));
+  ASSERT_TRUE(set.ok()) << set.status().message();
+  EXPECT_EQ(set->type(set->outputs()[0]).ToString(), "float32[2,3]");
+}
+
 TEST(InputsTest, InitializersAreConstantsUnlessNamed) {
   Model model = Open();
   model.Input("w", {-1}).Floats("w", {2}, {1, 2});
