@@ -249,6 +249,7 @@ Status TuningService::AddJob(std::unique_ptr<Job> job) {
   job->number = next_number_++;
   job->status.set_job(job->id);
   job->status.set_phase(PhaseOf(job->state));
+  job->status.set_workers(fleet_.ReadyWorkers(job->Needs()));
   jobs_.push_back(std::move(job));
   work_.notify_all();
   return OkStatus();

@@ -159,7 +159,7 @@ int Run(const Flags& flags) {
   Status status = session.Run(drain);
   pipeline.Stop();
   if (!status.ok()) return Fail(status.WithContext("the server refuses this worker"));
-  log.Info("stopped after {} candidates", pipeline.Done());
+  log.Info("stopped after {}", pipeline.Summary());
   return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "worker/agent/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -135,6 +137,14 @@ std::vector<proto::HeldUnit> Pipeline::DropWaiting() {
   return dropped;
 }
 
+std::string Pipeline::Summary() const {
+  std::lock_guard lock(mutex_);
+  return fmt::format(
+      "{} candidates: {:.1f} s building, {:.1f} s running, {:.1f} s on references and {:.1f} s "
+      "preparing them",
+      done_, build_seconds_, run_seconds_, reference_seconds_, prepare_seconds_);
+}
+
 void Pipeline::WaitForResults(double seconds) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::duration<double>(seconds),
@@ -148,6 +158,11 @@ void Pipeline::Finish(const proto::CandidateSpec& spec, proto::CandidateResult r
   results_.push_back(std::move(result));
   ++done_;
   changed_.notify_all();
+}
+
+void Pipeline::AddTime(double& sum, std::chrono::steady_clock::time_point start) {
+  std::lock_guard lock(mutex_);
+  sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void Pipeline::FinishAll(const Group& group, Outcome outcome, const std::string& message) {
@@ -179,7 +194,9 @@ Outcome Pipeline::Build(Servant& builder, const proto::BuildRequest& request, do
     quiet.lock();
   }
   with_cores.mutable_cores()->Assign(cores.begin(), cores.end());
+  auto start = std::chrono::steady_clock::now();
   Answer answer = builder.Call(with_cores.SerializeAsString(), {}, timeout);
+  AddTime(request.has_schedule() ? build_seconds_ : reference_seconds_, start);
   if (answer.outcome != Outcome::kOk) {
     *message = "kernel-builder: " + answer.message;
     // That the builder dies of a candidate is the candidate's fault.
@@ -295,7 +312,9 @@ Answer Pipeline::CallRunner(Servant& runner, std::set<uint64_t>& prepared,
                             const proto::RunnerRequest& request, const std::vector<int>& fds,
                             double timeout, proto::RunnerReply* reply) {
   if (!runner.running()) prepared.clear();
+  auto start = std::chrono::steady_clock::now();
   Answer answer = runner.Call(request.SerializeAsString(), fds, timeout);
+  AddTime(request.has_measure() ? run_seconds_ : prepare_seconds_, start);
   if (!runner.running()) prepared.clear();
   if (answer.outcome == Outcome::kOk && !reply->ParseFromString(answer.frame.bytes)) {
     answer.outcome = Outcome::kInfrastructure;

@@ -5,6 +5,7 @@
 // candidate is timed and the other way round.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -56,6 +57,8 @@ class Pipeline {
   std::vector<proto::HeldUnit> DropWaiting();
   // Waits until there are results or `seconds` have passed.
   void WaitForResults(double seconds);
+  // Where the time went, for the log.
+  std::string Summary() const;
   // Ends both programs and threads; what was begun has no result.
   void Stop();
 
@@ -88,6 +91,7 @@ class Pipeline {
   Outcome Build(Servant& builder, const proto::BuildRequest& request, double timeout,
                 proto::BuildReply* reply, ScopedFd* object, std::string* message);
   std::vector<int> BuilderCores() const;
+  void AddTime(double& sum, std::chrono::steady_clock::time_point start);
   void Finish(const proto::CandidateSpec& spec, proto::CandidateResult result);
   void FinishAll(const Group& group, Outcome outcome, const std::string& message);
 
@@ -103,6 +107,7 @@ class Pipeline {
   int backlog_ = 0;
   uint64_t done_ = 0;
   uint64_t next_key_ = 1;
+  double reference_seconds_ = 0, build_seconds_ = 0, prepare_seconds_ = 0, run_seconds_ = 0;
   std::list<std::shared_ptr<const Reference>> references_;  // most recently used first
 
   std::mutex quiet_;  // held by whoever may disturb the other, where they share cores

@@ -1,6 +1,7 @@
 #include "compiler/tools/kernel_builder/element_evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <unordered_map>
@@ -139,18 +140,34 @@ struct ElementEvaluator::Impl {
     return IsFloat(tensor.dtype) ? Number(v) : Integer(static_cast<int64_t>(v));
   }
 
+  // Indices are most of a body's nodes, and most are a variable, or a sum of two.
+  int64_t Index(const Expr& e) {
+    switch (e->kind()) {
+      case ExprKind::kVar:
+        return vars[static_cast<size_t>(e->var_id())];
+      case ExprKind::kIntImm:
+        return e->int_value();
+      case ExprKind::kAdd:
+        return Wrapped(static_cast<uint64_t>(Index(e->operand(0))) +
+                       static_cast<uint64_t>(Index(e->operand(1))));
+      default:
+        return Evaluate(e).integer;
+    }
+  }
+
   Value Load(const Expr& e) {
     auto id = static_cast<size_t>(e->buffer());
     if (id >= program.tensors.size()) return Fail(Internal("a body reads no such tensor"));
     const te::Tensor& tensor = program.tensors[id];
     int64_t position = 0;
     bool outside = false;
-    std::vector<int64_t> index;
+    std::array<int64_t, te::kMaxRank> index;
+    auto indices = e->indices();
     for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      int64_t i = Evaluate(e->indices()[d]).integer;
+      int64_t i = Index(indices[d]);
       outside = outside || i < 0 || i >= tensor.shape[d];
       position = position * tensor.shape[d] + i;
-      index.push_back(i);
+      index[d] = i;
     }
     // The halo's zeros; a program that reads beyond them does not verify, and an unused side of a
     // Select may.
@@ -159,7 +176,7 @@ struct ElementEvaluator::Impl {
     return Element(static_cast<int>(id), position, index);
   }
 
-  Value Element(int id, int64_t position, const std::vector<int64_t>& index) {
+  Value Element(int id, int64_t position, const std::array<int64_t, te::kMaxRank>& index) {
     auto& cache = known[static_cast<size_t>(id)];
     if (auto it = cache.find(position); it != cache.end()) return it->second;
     const te::Tensor& tensor = program.tensors[static_cast<size_t>(id)];
@@ -383,9 +400,9 @@ Result<double> ElementEvaluator::Evaluate(int output, int64_t index) {
   }
   int id = program.outputs[static_cast<size_t>(output)];
   const te::Tensor& tensor = program.tensors[static_cast<size_t>(id)];
-  std::vector<int64_t> at(tensor.shape.size());
+  std::array<int64_t, te::kMaxRank> at{};
   int64_t rest = index;
-  for (size_t d = at.size(); d-- > 0;) {
+  for (size_t d = tensor.shape.size(); d-- > 0;) {
     at[d] = rest % tensor.shape[d];
     rest /= tensor.shape[d];
   }
