@@ -36,10 +36,10 @@ int main(int argc, char** argv) {
   root.require_subcommand(0, 1);
   const std::vector<Command> commands = {
       temper::tools::AddTuneCommand(root),    temper::tools::AddCompileCommand(root),
-      temper::tools::AddRunCommand(root),
-      temper::tools::AddBenchCommand(root),   temper::tools::AddQueryCommand(root),
-      temper::tools::AddDbCommand(root),      temper::tools::AddDevicesCommand(root),
-      temper::tools::AddDoctorCommand(root),  temper::tools::AddInspectCommand(root),
+      temper::tools::AddRunCommand(root),     temper::tools::AddBenchCommand(root),
+      temper::tools::AddQueryCommand(root),   temper::tools::AddDbCommand(root),
+      temper::tools::AddDevicesCommand(root), temper::tools::AddDoctorCommand(root),
+      temper::tools::AddInspectCommand(root),
   };
   root.footer("temper VERB --help explains a verb, with an example.");
   try {

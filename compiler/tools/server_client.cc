@@ -1,40 +1,17 @@
 #include "compiler/tools/server_client.h"
 
-#include <fmt/format.h>
-#include <grpcpp/grpcpp.h>
-
 #include <algorithm>
-#include <chrono>
+#include <utility>
 
-#include "proto/tuner.grpc.pb.h"
+#include "tuner/client/client.h"
 
 namespace temper::tools {
 namespace {
 
-constexpr auto kTimeout = std::chrono::seconds(10);
-constexpr auto kConnectTimeout = std::chrono::seconds(5);
-constexpr int kMaxMessageBytes = 64 << 20;
-
-std::chrono::system_clock::time_point Deadline(std::chrono::seconds timeout = kTimeout) {
-  return std::chrono::system_clock::now() + timeout;
-}
-
 class Client final : public ServerClient {
  public:
-  explicit Client(std::string address) : address_(std::move(address)) {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    channel_ = grpc::CreateCustomChannel(address_, grpc::InsecureChannelCredentials(), arguments);
-    stub_ = proto::TunerService::NewStub(channel_);
-  }
-
-  Status Connect() {
-    if (channel_->WaitForConnected(Deadline(kConnectTimeout))) return OkStatus();
-    return Unavailable(fmt::format(
-        "no tuner-server answers at {} within {} seconds. Start one with `tuner-server --listen {} "
-        "--db tuning.db`, or name another with --server.",
-        address_, kConnectTimeout.count(), address_));
-  }
+  Client(std::string address, std::unique_ptr<tuner::TunerClient> tuner)
+      : address_(std::move(address)), tuner_(std::move(tuner)) {}
 
   Result<std::vector<KnownBest>> Query(const KnownFilter& filter) override {
     proto::QueryRequest request;
@@ -42,10 +19,7 @@ class Client final : public ServerClient {
     request.set_target(filter.target);
     request.set_micro_architecture(filter.micro_architecture);
     request.set_threads(filter.threads);
-    proto::QueryReply reply;
-    grpc::ClientContext context;
-    context.set_deadline(Deadline());
-    TEMPER_RETURN_IF_ERROR(ToStatus(stub_->Query(&context, request, &reply)));
+    TEMPER_ASSIGN_OR_RETURN(const proto::QueryReply reply, tuner_->Query(request));
     std::vector<KnownBest> known;
     for (const proto::QueryRecord& r : reply.records()) {
       auto hash = Hash::FromBytes(r.workload());
@@ -58,10 +32,7 @@ class Client final : public ServerClient {
   }
 
   Result<std::vector<Worker>> Workers() override {
-    proto::ListDevicesReply reply;
-    grpc::ClientContext context;
-    context.set_deadline(Deadline());
-    TEMPER_RETURN_IF_ERROR(ToStatus(stub_->ListDevices(&context, {}, &reply)));
+    TEMPER_ASSIGN_OR_RETURN(const proto::ListDevicesReply reply, tuner_->ListDevices());
     std::vector<Worker> workers;
     for (const proto::Device& d : reply.devices()) {
       Worker worker{d.name(), d.target().name(), d.fingerprint(), d.health(), {}};
@@ -80,15 +51,8 @@ class Client final : public ServerClient {
   const std::string& address() const override { return address_; }
 
  private:
-  Status ToStatus(const grpc::Status& status) const {
-    if (status.ok()) return OkStatus();
-    return Status(static_cast<Code>(status.error_code()), status.error_message())
-        .WithContext("tuner-server at " + address_);
-  }
-
   std::string address_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<proto::TunerService::Stub> stub_;
+  std::unique_ptr<tuner::TunerClient> tuner_;
 };
 
 class ServerSource final : public driver::ScheduleSource {
@@ -123,9 +87,8 @@ class ServerSource final : public driver::ScheduleSource {
 }  // namespace
 
 Result<std::unique_ptr<ServerClient>> ConnectServer(const std::string& address) {
-  auto client = std::make_unique<Client>(address);
-  TEMPER_RETURN_IF_ERROR(client->Connect());
-  return std::unique_ptr<ServerClient>(std::move(client));
+  TEMPER_ASSIGN_OR_RETURN(auto tuner, tuner::ConnectTuner(address));
+  return std::unique_ptr<ServerClient>(std::make_unique<Client>(address, std::move(tuner)));
 }
 
 std::unique_ptr<driver::ScheduleSource> MakeServerSource(ServerClient* client) {

@@ -55,7 +55,7 @@ class ServerClient {
   virtual const std::string& address() const = 0;
 };
 
-// `address` is HOST:PORT. UNAVAILABLE, naming it, where nothing answers there within 5 seconds.
+// `address` is HOST:PORT. UNAVAILABLE, naming it, where nothing answers there within ten seconds.
 Result<std::unique_ptr<ServerClient>> ConnectServer(const std::string& address);
 
 // Schedules that the server knows. `client` is borrowed.

@@ -42,7 +42,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(done.stdout, "")
 
     def test_help_of_every_verb_has_an_example(self):
-        verbs = ["compile", "run", "bench", "query", "db", "devices", "doctor", "inspect"]
+        verbs = ["compile", "run", "bench", "query", "db", "devices", "doctor", "inspect", "tune"]
         for verb in verbs:
             done = self.temper(verb, "--help")
             self.assertEqual(done.returncode, 0, verb)
