@@ -8,17 +8,6 @@ namespace {
 using tir::Expr;
 using tir::ExprKind;
 
-void AddTerm(LinearForm* form, const Expr& atom, int64_t coefficient) {
-  if (coefficient == 0) return;
-  for (size_t i = 0; i < form->terms.size(); ++i) {
-    if (!tir::Equal(form->terms[i].atom, atom)) continue;
-    form->terms[i].coefficient += coefficient;
-    if (form->terms[i].coefficient == 0) form->terms.erase(form->terms.begin() + i);
-    return;
-  }
-  form->terms.push_back({atom, coefficient});
-}
-
 // Adds `e * scale` to `form`.
 void Accumulate(const Expr& e, int64_t scale, const VariableForm& variable, LinearForm* form) {
   if (scale == 0) return;
@@ -30,7 +19,7 @@ void Accumulate(const Expr& e, int64_t scale, const VariableForm& variable, Line
       if (const LinearForm* known = variable(e->var_id())) {
         form->Add(*known, scale);
       } else {
-        AddTerm(form, e, scale);
+        form->Add(e, scale);
       }
       return;
     case ExprKind::kAdd:
@@ -49,27 +38,22 @@ void Accumulate(const Expr& e, int64_t scale, const VariableForm& variable, Line
       } else if (a.IsConstant()) {
         form->Add(b, scale * a.constant);
       } else {
-        AddTerm(form, e, scale);
+        form->Add(e, scale);
       }
       return;
     }
     default:
-      AddTerm(form, e, scale);
+      form->Add(e, scale);
   }
 }
 
 }  // namespace
 
-void LinearForm::Add(const LinearForm& other, int64_t scale) {
-  constant += scale * other.constant;
-  for (const LinearTerm& t : other.terms) AddTerm(this, t.atom, t.coefficient * scale);
-}
-
-bool LinearForm::SameTerms(const LinearForm& other) const {
-  return terms.size() == other.terms.size() &&
-         std::all_of(terms.begin(), terms.end(), [&](const LinearTerm& t) {
-           return std::any_of(other.terms.begin(), other.terms.end(), [&](const LinearTerm& o) {
-             return o.coefficient == t.coefficient && tir::Equal(o.atom, t.atom);
+bool SameTerms(const LinearForm& a, const LinearForm& b) {
+  return a.terms.size() == b.terms.size() &&
+         std::all_of(a.terms.begin(), a.terms.end(), [&](const LinearTerm& x) {
+           return std::any_of(b.terms.begin(), b.terms.end(), [&](const LinearTerm& y) {
+             return x.coefficient == y.coefficient && tir::Equal(x.atom, y.atom);
            });
          });
 }
@@ -78,7 +62,7 @@ LinearForm Linearize(const Expr& index, const VariableForm& variable) {
   LinearForm form;
   // Index arithmetic is int64; narrower integers wrap, so they are atoms.
   if (index->type().dtype != DType::kInt64) {
-    AddTerm(&form, index, 1);
+    form.Add(index, 1);
   } else {
     Accumulate(index, 1, variable, &form);
   }

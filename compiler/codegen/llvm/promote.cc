@@ -81,7 +81,7 @@ std::vector<KernelEmitter::Promoted> KernelEmitter::FindAccumulators(const tir::
     bool known = false;
     for (const Promoted& p : c.parts) {
       int64_t apart = access.first.constant - p.first.constant;
-      bool comparable = p.first.SameTerms(access.first);
+      bool comparable = SameTerms(p.first, access.first);
       if (comparable && apart == 0 && p.lanes == lanes) {
         known = true;
       } else if (!comparable || std::abs(apart) < (apart > 0 ? p.lanes : lanes)) {
@@ -139,7 +139,7 @@ void KernelEmitter::StorePromoted() {
 llvm::AllocaInst* KernelEmitter::PromotedSlot(int buffer, const Access& access) const {
   for (const Promoted& p : state_.promoted) {
     if (p.buffer == buffer && p.first.constant == access.first.constant &&
-        p.first.SameTerms(access.first)) {
+        SameTerms(p.first, access.first)) {
       return p.slot;
     }
   }
