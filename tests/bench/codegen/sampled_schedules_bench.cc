@@ -1,6 +1,7 @@
 // How fast does the whole path get with sampled schedules? For a few programs: schedules drawn
 // from the space, lowered, compiled and timed in turns with the peak loop.
-//   sampled_schedules_bench [samples] [program] [show]: `show` prints the best one's assembly.
+//   sampled_schedules_bench [samples] [program or all] [target] [show]
+// `show` prints the best one's assembly. The peak is the host's, whatever the target.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -74,7 +75,12 @@ Result<Outcome> Try(const te::Program& program, const schedule::Schedule& schedu
 
 int Main(int argc, char** argv) {
   int samples = argc > 1 ? std::atoi(argv[1]) : 64;
-  Target target = DetectTarget();
+  auto parsed = ParseTarget(argc > 3 ? argv[3] : "native");
+  if (!parsed.ok()) {
+    std::printf("%s\n", parsed.status().ToString().c_str());
+    return 1;
+  }
+  Target target = *parsed;
   auto compiler = MakeLlvmCompiler(target);
   if (!compiler.ok()) return 1;
   std::vector<testing::NamedProgram> programs = {
@@ -92,7 +98,7 @@ int Main(int argc, char** argv) {
       {"transpose_64_3136", testing::TransposeReshape(64, 3136)},
   };
   for (auto& [name, raw] : programs) {
-    if (argc > 2 && name != argv[2]) continue;
+    if (argc > 2 && std::strcmp(argv[2], "all") != 0 && name != argv[2]) continue;
     te::Program program = te::Canonicalize(raw);
     auto space = tuner::Space::Create(program, target, 1);
     Rng rng(7);
@@ -128,7 +134,7 @@ int Main(int argc, char** argv) {
         static_cast<long long>(best.spills), built, refused, spilling, compile / std::max(built, 1),
         slowest);
     std::fflush(stdout);
-    if (argc > 3) (void)Try(program, winner, target, **compiler, true).ok();
+    if (argc > 4) (void)Try(program, winner, target, **compiler, true).ok();
   }
   return 0;
 }
