@@ -12,8 +12,10 @@ using tir::Scope;
 constexpr double kCyclesPerUs = 3000;  // a nominal clock: only ratios matter
 constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kStoresPerCycle = 1, kIssueWidth = 6;
 constexpr double kFmaLatency = 4;
-constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 28e3, kMemoryBytesPerUs = 14e3;
-constexpr double kLoopCycles = 1.0;       // of one iteration of a serial loop
+constexpr double kConflict = 0.2;  // of the lesser of arithmetic and loads, what is not hidden
+constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 50e3, kMemoryBytesPerUs = 20e3;
+constexpr double kHidden = 0.5;           // of the lesser costs, how much the largest one hides
+constexpr double kLoopCycles = 0.4;       // of one iteration of a serial loop
 constexpr double kParallelStartUs = 3.0;  // of waking the pool
 constexpr double kCacheShare = 0.75;      // of a cache that a nest may fill
 constexpr double kFirstMissCycles = 12;   // of entering a nest: a line from L2
@@ -80,6 +82,35 @@ double VectorsOf(const StoreView& s, const AccessView& a, const Body& body) {
   return n;
 }
 
+// The same where neighbours overlap, as the windows of a convolution do: the generator loads
+// each address once.
+double DistinctVectorsOf(const StoreView& s, const AccessView& a, const Body& body) {
+  double elements = a.footprint[body.first].elements;
+  bool along = body.vector >= 0 && a.stride[body.vector] != 0;
+  if (along) elements /= static_cast<double>(s.loops[body.vector].extent);
+  return std::clamp(std::ceil(elements), 1.0, VectorsOf(s, a, body));
+}
+
+// Registers that hold an operand. Within a step of the accumulation, tile loops run outer to
+// inner: what an outer one does not move lives through the inner ones that move it. What several
+// steps of the body use lives from one to the next, all of a step's vectors at once.
+double LiveVectorsOf(const StoreView& s, const AccessView& a, const Body& body, bool overlaps) {
+  const AccessView& result = s.accesses[0];
+  double inside = 1, moved = 1;
+  bool kept = false;
+  for (size_t l = body.first; l < s.loops.size(); ++l) {
+    if (static_cast<int>(l) == body.vector || result.stride[l] == 0) continue;
+    auto extent = static_cast<double>(s.loops[l].extent);
+    if (a.stride[l] == 0) {
+      kept |= extent > 1;
+    } else {
+      moved *= extent;
+      if (kept) inside *= extent;
+    }
+  }
+  return overlaps ? moved : inside;
+}
+
 void EstimateBody(const StoreView& s, const Target& target, const Body& body, StoreEstimate* e) {
   for (size_t l = body.first; l < s.loops.size(); ++l) {
     double extent = static_cast<double>(s.loops[l].extent);
@@ -95,7 +126,9 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
   bool register_result = InRegisters(s.accesses[0]);
   double scattered = 0;
   for (const AccessView& a : s.accesses) {
-    double vectors = VectorsOf(s, a, body) * width;
+    double asked = VectorsOf(s, a, body);
+    double distinct = DistinctVectorsOf(s, a, body);
+    double vectors = (InRegisters(a) ? asked : distinct) * width;
     double along = body.vector >= 0 ? std::abs(a.stride[body.vector]) : 1;
     if (InRegisters(a)) {
       if (&a == &s.accesses[0]) e->result_vectors = vectors;
@@ -109,31 +142,31 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
       e->body_gathers += vectors;
       scattered += instructions;
     }
-    // Kept in registers when several multiply-adds of the body use it.
-    if (a.read && !a.write && vectors * 2 <= e->unroll * width) e->operand_vectors += vectors;
+    if (a.read && !a.write) {
+      e->operand_vectors += LiveVectorsOf(s, a, body, distinct < asked) * width;
+    }
   }
   const Operations& ops = s.operations;
   double repeat = e->unroll * width;
   double simple = ops.fused + ops.add + ops.multiply + ops.compare + ops.cast + 0.5 * ops.integer;
   e->body_operations = repeat * simple;
   double slow = repeat * (ops.divide * 8 + ops.call * 20);
+  // Elements of the result advance side by side; steps of the same one wait for each other.
+  double steps = s.reduces ? e->unroll / VectorsOf(s, s.accesses[0], body) : 1;
   double spilled = 0;
   if (register_result) {
-    double need = e->result_vectors + std::min(e->operand_vectors, 8.0) + 1;
-    // Every step of an unrolled reduction goes through all of the result.
-    const double steps = std::max(1.0, e->unroll * width / std::max(1.0, e->result_vectors));
-    spilled = std::max(0.0, need - target.vector_registers + 1) * steps;
+    double need = e->result_vectors + e->operand_vectors + 1;
+    spilled = std::max(0.0, need - target.vector_registers) * steps;
   }
   double loads = e->body_loads + 2 * spilled;
-  double stores = e->body_stores + 2 * spilled;
+  double stores = e->body_stores + spilled;
   double guards = s.guards * (target.masked_vectors ? 0.5 : 4.0) * repeat;
   double issue = (e->body_operations + 0.5 * loads + stores + 2 * scattered + guards) / kIssueWidth;
-  double cycles = std::max(
-      {e->body_operations / kFmaPerCycle, loads / kLoadsPerCycle, stores / kStoresPerCycle, issue});
+  double arithmetic = e->body_operations / kFmaPerCycle, loading = loads / kLoadsPerCycle;
+  double cycles = std::max({arithmetic, loading, stores / kStoresPerCycle, issue}) +
+                  kConflict * std::min(arithmetic, loading);
   if (s.reduces) {
-    // Elements of the result advance side by side; steps of the same one wait for each other.
-    double chains = std::max(1.0, VectorsOf(s, s.accesses[0], body));
-    e->latency_cycles = e->unroll / chains * kFmaLatency;
+    e->latency_cycles = steps * kFmaLatency;
     if (!register_result) e->latency_cycles *= 2;
     cycles = std::max(cycles, e->latency_cycles);
   }
@@ -187,7 +220,7 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
   e.memory_us = into_l3 * line / kMemoryBytesPerUs / shared;
   double most = std::max({e.compute_us, e.l2_us, e.l3_us, e.memory_us});
   double sum = e.compute_us + e.l2_us + e.l3_us + e.memory_us;
-  e.total_us = most + 0.25 * (sum - most);
+  e.total_us = most + (1 - kHidden) * (sum - most);
   if (e.parallel > 1 && threads > 1) e.total_us += kParallelStartUs;
   return e;
 }

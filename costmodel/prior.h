@@ -2,8 +2,7 @@
 //
 // Compute: cycles of one unrolled body by ports (two multiply-adds, two loads, one store a cycle)
 // and by latency of the accumulation, times its iterations. Traffic into each cache: the lines
-// that the largest loop nest fitting it touches, once for each iteration around. The figures for
-// one core are those of docs/performance.md: 170 GB/s from L2, 28 from L3, 14 from memory.
+// that the largest loop nest fitting it touches, once for each iteration around.
 // Absolute times are rough; what counts is their order within a task.
 #pragma once
 

@@ -16,6 +16,7 @@ schedule::Schedule DefaultSchedule(const te::Program& program, const Target& tar
   std::vector<Space> spaces = SpacesOf(program, target, threads);
   EvolutionOptions options;
   options.generations = 2;
+  options.wild = 0;
   int share = samples / (options.generations + 1) / static_cast<int>(spaces.size());
   options.population = std::max(1, share);
   std::optional<Scored> best;

@@ -40,7 +40,7 @@ class Evolution {
         population.push_back(
             i < static_cast<int>(parents.size()) ? parents[i] : space_.Mutate(parents[pick], rng_));
       } else {
-        population.push_back(space_.Sample(rng_));
+        population.push_back(space_.Sample(rng_, options_.wild));
       }
     }
     return population;
@@ -57,7 +57,7 @@ class Evolution {
     for (int i = 0; i < options_.population; ++i) {
       double u = rng_.Uniform01();
       if (u < kRandomShare) {
-        next.push_back(space_.Sample(rng_));
+        next.push_back(space_.Sample(rng_, options_.wild));
       } else if (u < kRandomShare + kCrossShare) {
         const Decision& a = pick();
         next.push_back(space_.Cross(a, pick(), rng_));

@@ -19,6 +19,7 @@ struct Scored {
 struct EvolutionOptions {
   int population = 128;
   int generations = 3;       // after the first
+  double wild = 0.05;        // share of samples that need not fit the registers
   double elite_share = 0.4;  // of the first population, children of `parents`
 };
 

@@ -249,15 +249,19 @@ Decision Space::Mutate(const Decision& parent, Rng& rng) const {
 }
 
 Decision Space::Cross(const Decision& a, const Decision& b, Rng& rng) const {
-  Decision child = a;
+  constexpr int kTries = 8;
   bool by_nest = impl_->rules.size() > 1 && rng.Chance(0.5);
-  bool from_b = rng.Chance(0.5);
-  for (size_t k = 0; k < child.size(); ++k) {
-    bool border = k == 0 || impl_->knobs[k].nest != impl_->knobs[k - 1].nest;
-    if (!by_nest || border) from_b = rng.Chance(0.5);
-    if (from_b) child[k] = b[k];
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    Decision child = a;
+    bool from_b = false;
+    for (size_t k = 0; k < child.size(); ++k) {
+      bool border = k == 0 || impl_->knobs[k].nest != impl_->knobs[k - 1].nest;
+      if (!by_nest || border) from_b = rng.Chance(0.5);
+      if (from_b) child[k] = b[k];
+    }
+    if (FitsRegisters(child)) return child;
   }
-  return child;
+  return a;
 }
 
 Schedule Space::Emit(const Decision& decision) const {

@@ -156,8 +156,13 @@ class TileRule final : public NestRule {
         along |= r == vector_;
         across |= r != vector_ && tiles[r].tile > 1;
       }
-      // An operand that changes with every multiply-add comes from memory.
-      operands += along && !across ? vectors : 1;
+      if (across && SlidesOverUnrolled(read, tiles, v)) {
+        // Several unrolled steps share what they load: it lives from one to the next.
+        operands += pixels * (along ? vectors : 1);
+      } else {
+        // An operand that changes with every multiply-add comes from memory.
+        operands += along && !across ? vectors : 1;
+      }
     }
     return pixels * vectors + operands <= context_.target->vector_registers - 1;
   }
@@ -222,6 +227,27 @@ class TileRule final : public NestRule {
     const auto& order = reduce_order_[v[kReduceOrder]];
     if (UnrollsSecond(v)) unrolled *= AnchorExtent(order[order.size() - 2]);
     return unrolled;
+  }
+
+  // Whether a dimension of the read is moved by a tiled axis and by an unrolled reduction, as a
+  // convolution's window is.
+  bool SlidesOverUnrolled(const Read& read, const std::vector<AxisTile>& tiles,
+                          KnobValues v) const {
+    const auto& order = reduce_order_[v[kReduceOrder]];
+    if (order.empty()) return false;
+    std::vector<int> unrolled;
+    if (v[kUnroll] > 1) unrolled.push_back(order.back());
+    if (UnrollsSecond(v)) unrolled.push_back(order[order.size() - 2]);
+    for (const IndexDim& dim : read.dims) {
+      bool tiled = false, stepped = false;
+      for (size_t i = 0; i < Anchor().spatial.size(); ++i) {
+        int r = nest_.root_axis[i];
+        tiled |= r >= 0 && r != vector_ && tiles[r].tile > 1 && dim.coefficients[i] != 0;
+      }
+      for (int a : unrolled) stepped |= dim.coefficients[a] != 0;
+      if (tiled && stepped) return true;
+    }
+    return false;
   }
 
   bool UnrollsSecond(KnobValues v) const {

@@ -1,6 +1,6 @@
 // Candidates made, lowered, described and ranked a second, on one core, a line a program:
 //
-//   search_bench [TARGET] [THREADS] [--show]
+//   search_bench [TARGET] [THREADS] [MODEL.onnx] [--show]
 //
 // --show prints the schedule that DefaultSchedule picks too.
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "compiler/driver/kernels.h"
 #include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
 #include "tests/support/programs.h"
@@ -62,8 +63,12 @@ void Run(const std::string& name, te::Program program, const Target& target, int
   }
   auto model = costmodel::MakePriorModel();
   auto start = Clock::now();
-  auto scored = tuner::Evolve(space, *model, {}, {128, 3, 0.4}, rng);
+  auto scored = tuner::Evolve(space, *model, {}, {}, rng);
   double evolve = Seconds(start);
+  if (scored.empty()) {
+    fmt::print("{:24} nothing is legal: {}\n", name, reason);
+    return;
+  }
   double gflops = te::FlopCount(program) / scored[0].features.prior_us * 1e-3;
   fmt::print(
       "{:24} space {:8.2g}  legal {:5.1f} %  {:6.0f} candidates/s  prior {:8.1f} us "
@@ -80,7 +85,7 @@ void Run(const std::string& name, te::Program program, const Target& target, int
 }  // namespace temper
 
 int main(int argc, char** argv) {
-  std::string name = "native";
+  std::string name = "native", model;
   int threads = 1;
   bool show = false;
   for (int i = 1; i < argc; ++i) {
@@ -89,6 +94,8 @@ int main(int argc, char** argv) {
       show = true;
     } else if (arg.find_first_not_of("0123456789") == std::string::npos) {
       threads = std::stoi(arg);
+    } else if (arg.ends_with(".onnx")) {
+      model = arg;
     } else {
       name = arg;
     }
@@ -98,6 +105,16 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", target.status().message());
     return 2;
   }
-  for (auto& p : temper::Programs()) temper::Run(p.name, p.program, *target, threads, show);
+  std::vector<temper::testing::NamedProgram> programs = temper::Programs();
+  if (!model.empty()) {
+    auto tasks = temper::driver::ExtractTasks(model, {}, *target);
+    if (!tasks.ok()) {
+      fmt::print(stderr, "{}\n", tasks.status().message());
+      return 1;
+    }
+    programs.clear();
+    for (auto& task : *tasks) programs.push_back({task.name, task.program});
+  }
+  for (auto& p : programs) temper::Run(p.name, p.program, *target, threads, show);
   return 0;
 }

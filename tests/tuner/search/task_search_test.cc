@@ -13,12 +13,12 @@ namespace {
 
 Target Avx512() { return *ParseTarget("x86-64-v4"); }
 
-// A made-up machine on which what the prior likes is not quite what is fast: it wants seven rows.
+// A made-up machine on which what the prior likes is not quite what is fast: it wants tiles of five.
 double Time(const Scored& s) {
   double us = s.features.prior_us;
   for (const auto& stage : s.schedule.stages) {
     for (const auto& group : stage.groups) {
-      for (int64_t f : group.factors) us *= f == 7 ? 0.7 : 1;
+      for (int64_t f : group.factors) us *= f == 5 ? 0.4 : 1;
     }
   }
   return us;
@@ -32,8 +32,7 @@ TEST(TaskSearch, ProposesNothingTwice) {
   for (int i = 0; i < 6; ++i) {
     for (const Scored& s : search.Propose(16, *model)) {
       EXPECT_TRUE(seen.insert(schedule::ScheduleHash(s.schedule)).second);
-      EXPECT_TRUE(
-          schedule::CheckLegal(search.program(), s.schedule, search.spaces()[0].target()).ok());
+      EXPECT_TRUE(schedule::CheckLegal(search.program(), s.schedule, Avx512()).ok());
     }
   }
   EXPECT_EQ(seen.size(), 96u);
@@ -69,7 +68,7 @@ TEST(TaskSearch, AnInfrastructureFaultMayBeTriedAgain) {
 }
 
 TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
-  te::Program program = te::Canonicalize(testing::Conv({28, 28, 64, 64, 3, 1, 1}));
+  te::Program program = te::Canonicalize(testing::Conv({28, 28, 64, 64, 3, 2, 1}));
   costmodel::BoostedOptions options;
   auto model = costmodel::MakeBoostedModel(options);
   TaskSearch search(SpacesOf(program, Avx512(), 1), 3);
@@ -85,7 +84,7 @@ TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
     ASSERT_TRUE(model->Update(samples).ok());
     if (round == 0) first = best;
   }
-  EXPECT_LT(best, 0.8 * first);
+  EXPECT_LT(best, 0.9 * first);
   ASSERT_FALSE(search.elites().empty());
   EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
 }
