@@ -24,63 +24,45 @@ Expr InsideOf(const Expr& load, const tir::Buffer& buffer, const tir::Bounds& bo
   return inside;
 }
 
-bool HasLoad(const Expr& e) {
-  bool found = false;
-  tir::Visit(e, [&](const Expr& n) {
-    found |= n->kind() == ExprKind::kLoad;
-    return !found;
-  });
-  return found;
-}
-
 class Pass {
  public:
-  Pass(const std::vector<tir::Buffer>& buffers, const tir::Bounds& bounds, bool overhangs)
-      : buffers_(buffers), bounds_(bounds), overhangs_(overhangs) {}
+  Pass(const std::vector<tir::Buffer>& buffers, const tir::Bounds& bounds)
+      : buffers_(buffers), bounds_(bounds) {}
 
-  Expr Run(const Expr& e, const Expr& condition) const {
-    if (e->kind() == ExprKind::kLoad) return RunLoad(e, condition);
+  // `uncertain`: the expression may be evaluated where the program would not.
+  Expr Run(const Expr& e, bool uncertain) const {
     if (e->operands().empty()) return e;
-    std::vector<Expr> ops(e->operands().begin(), e->operands().end());
-    if (e->kind() == ExprKind::kSelect && (HasLoad(ops[1]) || HasLoad(ops[2]))) {
-      ops[0] = Run(tir::Simplify(ops[0], bounds_), condition);
-      if (ops[0]->kind() == ExprKind::kIntImm) {
-        return Run(ops[ops[0]->int_value() ? 1 : 2], condition);
-      }
-      ops[1] = Run(ops[1], And(condition, ops[0]));
-      ops[2] = Run(ops[2], And(condition, tir::Not(ops[0])));
-    } else {
-      for (Expr& o : ops) o = Run(o, condition);
+    if (e->kind() == ExprKind::kLoad) return RunLoad(e, uncertain);
+    bool select = e->kind() == ExprKind::kSelect;
+    Expr condition = select ? tir::Simplify(e->operand(0), bounds_) : Expr();
+    if (select && condition->kind() == ExprKind::kIntImm) {
+      return Run(e->operand(condition->int_value() ? 1 : 2), uncertain);
     }
+    std::vector<Expr> ops(e->operands().begin(), e->operands().end());
+    if (select) ops[0] = condition;
+    for (size_t i = 0; i < ops.size(); ++i) ops[i] = Run(ops[i], uncertain || (select && i > 0));
     return e->WithOperands(ops);
   }
 
  private:
-  static Expr And(const Expr& a, const Expr& b) { return a ? tir::And(a, b) : b; }
-
-  Expr RunLoad(const Expr& e, const Expr& condition) const {
+  Expr RunLoad(const Expr& e, bool uncertain) const {
     std::vector<Expr> index;
-    for (const Expr& i : e->indices()) index.push_back(Run(i, condition));
+    for (const Expr& i : e->indices()) index.push_back(Run(i, uncertain));
     Expr load = tir::Load(e->buffer(), e->type().dtype, index);
-    Expr inside;
-    if (condition || overhangs_) inside = InsideOf(load, buffers_[e->buffer()], bounds_);
-    // Where the bounds show that the load is always inside, it may be done in any case.
-    if (!inside) return load;
-    Expr predicate = overhangs_ ? inside : Expr();
-    if (condition) predicate = predicate ? tir::And(condition, predicate) : condition;
-    return tir::Load(e->buffer(), e->type().dtype, index, predicate);
+    if (!uncertain) return load;
+    Expr inside = InsideOf(load, buffers_[e->buffer()], bounds_);
+    return inside ? tir::Load(e->buffer(), e->type().dtype, index, inside) : load;
   }
 
   const std::vector<tir::Buffer>& buffers_;
   const tir::Bounds& bounds_;
-  bool overhangs_;
 };
 
 }  // namespace
 
 Expr PredicateLoads(const Expr& body, const std::vector<tir::Buffer>& buffers,
                     const tir::Bounds& bounds, bool overhangs) {
-  return Pass(buffers, bounds, overhangs).Run(body, Expr());
+  return Pass(buffers, bounds).Run(body, overhangs);
 }
 
 }  // namespace temper::lower

@@ -1,10 +1,12 @@
-// Loads that must not happen where their condition is false.
+// Loads that must not happen outside their buffer.
 //
 //   before  select(0 <= h and h < 56, x[h, c], 0)
-//   after   select(0 <= h and h < 56, x[h, c if 0 <= h and h < 56], 0)
+//   after   select(0 <= h and h < 56, x[h, c where 0 <= h and h < 56], 0)
 //
-// A stage that overhangs its domain (a masked tile, a region past the border) also reads out of
-// range; there a load whose index cannot be shown to stay inside gets the bounds as predicate.
+// Both sides of a select may be evaluated, and a stage that overhangs its domain (a masked tile, a
+// region past the border) is evaluated out of it. There a load whose index cannot be shown to stay
+// inside its buffer gets the buffer's bounds as its predicate; once loops are unrolled most of
+// those are constant.
 #pragma once
 
 #include <vector>

@@ -99,11 +99,10 @@ class Planner {
     tir::Visit(body, [&](const tir::Expr& e) {
       if (e->kind() != tir::ExprKind::kLoad || e->buffer() != m.tensor) return true;
       for (size_t d = 0; d < chosen.size(); ++d) {
-        const tir::Expr& index = e->indices()[d];
-        if (chosen[d] <= 1 || index->kind() != tir::ExprKind::kVar) continue;
-        for (size_t a = 0; a < r.spatial.size(); ++a) {
-          if (r.spatial[a].var->var_id() == index->var_id()) (*tiles)[a] = r.spatial[a].extent;
-        }
+        if (chosen[d] <= 1) continue;
+        int a = -1;
+        int64_t tile = ChosenTile(r, e->indices()[d], &a);
+        if (a >= 0) (*tiles)[a] = std::max((*tiles)[a], tile);
       }
       return true;
     });
