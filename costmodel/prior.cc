@@ -9,16 +9,17 @@ namespace {
 using tir::Bind;
 using tir::Scope;
 
-constexpr double kCyclesPerUs = 3000;  // a nominal clock: only ratios matter
+constexpr double kCyclesPerUs = 4000;  // a nominal clock: only ratios matter
 constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kStoresPerCycle = 1, kIssueWidth = 6;
 constexpr double kFmaLatency = 4;
 constexpr double kConflict = 0.2;  // of the lesser of arithmetic and loads, what is not hidden
-constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 50e3, kMemoryBytesPerUs = 20e3;
-constexpr double kHidden = 0.5;           // of the lesser costs, how much the largest one hides
-constexpr double kLoopCycles = 0.4;       // of one iteration of a serial loop
-constexpr double kParallelStartUs = 3.0;  // of waking the pool
-constexpr double kCacheShare = 0.75;      // of a cache that a nest may fill
-constexpr double kFirstMissCycles = 12;   // of entering a nest: a line from L2
+constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 50e3, kMemoryBytesPerUs = 12e3;
+constexpr double kHidden = 0.75;            // of the lesser costs, how much the largest one hides
+constexpr double kLoopCycles = 0.4;         // of one iteration of a serial loop
+constexpr double kParallelStartUs = 3.0;    // of waking the pool
+constexpr double kCacheShare = 0.75;        // of a cache that a nest may fill
+constexpr double kSharedCacheShare = 0.25;  // of one that other cores and programs use too
+constexpr double kFirstMissCycles = 12;     // of entering a nest: a line from L2
 
 bool InRegisters(const AccessView& a) { return a.scope == Scope::kRegister; }
 
@@ -192,7 +193,7 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
 
   size_t l1 = FittingLevel(s, kCacheShare * static_cast<double>(target.l1_bytes), target);
   size_t l2 = FittingLevel(s, kCacheShare * static_cast<double>(target.l2_bytes), target);
-  size_t l3 = FittingLevel(s, kCacheShare * static_cast<double>(target.l3_bytes), target);
+  size_t l3 = FittingLevel(s, kSharedCacheShare * static_cast<double>(target.l3_bytes), target);
   e.inside_l1 = IterationsInside(s, l1);
   e.inside_l2 = IterationsInside(s, l2);
   double into_l1 = 0, into_l2 = 0, into_l3 = 0;

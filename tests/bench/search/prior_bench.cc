@@ -20,6 +20,7 @@
 #include "costmodel/rank.h"
 #include "deploy/runtime/abi.h"
 #include "tests/support/programs.h"
+#include "tuner/search/default_schedule.h"
 #include "tuner/search/evaluate.h"
 #include "tuner/search/evolution.h"
 
@@ -143,6 +144,10 @@ void Run(codegen::Compiler& compiler, const std::string& name, te::Program progr
       name, random_correlation, first, flops / first, scored[0].features.prior_us,
       picks[picks.size() / 2], best, flops / best);
   fmt::print("    {}\n", best_text);
+  // What a compile without records takes, all alternatives of the program considered.
+  schedule::Schedule picked = tuner::DefaultSchedule(program, target, 1);
+  double us = Measure(compiler, program, picked, target);
+  fmt::print("    without records: alternative {}, {:.1f} us\n", picked.alternative, us);
   std::fflush(stdout);
 }
 
