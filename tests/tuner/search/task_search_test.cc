@@ -13,7 +13,8 @@ namespace {
 
 Target Avx512() { return *ParseTarget("x86-64-v4"); }
 
-// A made-up machine on which what the prior likes is not quite what is fast: it wants tiles of five.
+// A made-up machine on which what the prior likes is not quite what is fast: it wants tiles of
+// five.
 double Time(const Scored& s) {
   double us = s.features.prior_us;
   for (const auto& stage : s.schedule.stages) {
