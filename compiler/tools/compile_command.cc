@@ -126,9 +126,11 @@ int Compile(const CompileFlags& flags) {
     return Flush();
   }
   if (flags.report) Print(Table(*report));
-  if (flags.report || isatty(STDERR_FILENO))
+  const int flushed = Flush();
+  if (flags.report || isatty(STDERR_FILENO)) {
     fmt::print(stderr, "{}", Summary(*report, flags.output));
-  return Flush();
+  }
+  return flushed;
 }
 
 }  // namespace
