@@ -239,8 +239,9 @@ void TuningService::FinishJob(Job& job, db::JobState state, const std::string& m
   Publish(job, last, fleet_.ReadyWorkers(job.Needs()));
   job.status.set_message(message);
   job.tuner.reset();
-  log_.Info("job {} is {}: {} trials in {:.1f} s{}{}", job.id, db::JobStateName(state), job.trials,
-            job.status.seconds(), message.empty() ? "" : ": ", message);
+  log_.Info("job {} is {}: {} trials in {:.1f} s ({:.1f} s of search, {:.1f} s of training){}{}",
+            job.id, db::JobStateName(state), job.trials, job.status.seconds(), last.search_seconds,
+            last.train_seconds, message.empty() ? "" : ": ", message);
   lock.unlock();
   SaveProgress(job);
   news_.notify_all();

@@ -30,8 +30,8 @@ struct ServiceOptions {
   FleetOptions fleet;
   double build_timeout_seconds = 10;
   double run_timeout_seconds = 10;
-  int candidates_ahead = 16;  // kept ready for each worker
-  int propose_at_once = 16;
+  int candidates_ahead = 40;  // kept ready for each worker
+  int propose_at_once = 32;
   double save_seconds = 2;  // how often a job's progress is stored
   // A job whose time is over may finish its last measurements for so long.
   double overtime_seconds = 30;

@@ -86,6 +86,8 @@ class ServiceTest : public ::testing::Test {
     TunerFactory factory = [this](std::vector<TunerTask> tasks, const Target& target,
                                   TunerOptions options, std::span<const Measured> known,
                                   const Clock*) -> Result<std::unique_ptr<JobTuner>> {
+      search_.proposed = 0;  // a new search starts afresh
+      search_.seen.clear();
       search_.known.assign(known.begin(), known.end());
       search_.budget = options.budget;
       return std::unique_ptr<JobTuner>(
