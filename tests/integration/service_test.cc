@@ -49,15 +49,18 @@ class Programs : public ::testing::Test {
     EXPECT_EQ(Left(), "");
   }
 
-  // Command lines of the processes of our programs that descend from ours.
+  // Command lines of the service's programs of this build that run.
   std::string Left() {
     SubprocessOptions ps;
     ps.argv = {"ps", "-eo", "pid,args", "--no-headers"};
     auto run = RunCaptured(ps, "", 20);
     std::string left;
     for (std::string_view line : SplitString(run.ok() ? run->output : "", '\n')) {
-      bool ours = line.find(BIN) != std::string_view::npos &&
-                  line.find("integration_test") == std::string_view::npos;
+      bool ours = false;
+      for (const char* program :
+           {"tuner-server", "measure-worker", "measure-runner", "kernel-builder"}) {
+        ours |= line.find(BIN + std::string(program)) != std::string_view::npos;
+      }
       if (ours && line.find("defunct") == std::string_view::npos) left += std::string(line) + "\n";
     }
     return left;
