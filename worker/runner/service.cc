@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "deploy/runtime/thread_pool.h"
+#include "worker/runner/cold_constants.h"
 
 namespace temper::runner {
 namespace {
@@ -244,10 +245,21 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
   temper_context* context = temper_pool_context(pool_);
   for (int i : right) {
     const Loaded& kernel = loaded[static_cast<size_t>(i)];
-    kernels.push_back([&kernel, context](int runs) {
-      auto start = SteadyClock::now();
-      for (int r = 0; r < runs; ++r) kernel.Run(context);
-      return Since(start);
+    auto cold = ColdConstants(*kernel.kernel, kernel.args);
+    kernels.push_back([&kernel, context, cold](int runs) {
+      if (cold.empty()) {
+        auto start = SteadyClock::now();
+        for (int r = 0; r < runs; ++r) kernel.Run(context);
+        return Since(start);
+      }
+      double seconds = 0;
+      for (int r = 0; r < runs; ++r) {
+        for (const auto& [data, bytes] : cold) Evict(data, bytes);
+        auto start = SteadyClock::now();
+        kernel.Run(context);
+        seconds += Since(start);
+      }
+      return seconds;
     });
   }
   auto results = TimeInTurns(kernels, [&] { return control_.Run(); }, options);
