@@ -43,7 +43,7 @@ struct Tensors {
     t.device = {kDLCPU, 0};
     t.ndim = info.ndim;
     t.dtype = info.dtype;
-    t.shape = const_cast<int64_t*>(output ? info.max_shape : info.shape);
+    t.shape = output ? nullptr : const_cast<int64_t*>(info.shape);  // NULL: lent, too
     tensors.push_back(t);
     return true;
   }
