@@ -16,7 +16,9 @@ endfunction()
 
 # temper_test(NAME SOURCES file... [DEPS lib...] [LABELS label...]): a GoogleTest program run by
 # ctest, one ctest entry a program. Labels `asan` and `tsan` put it among those that
-# `./test --sanitize` builds and runs; a test without labels has `asan`.
+# `./test --sanitize` builds and runs; a test without labels has `asan`. Other labels say why a test
+# is not among them: it runs generated code (compiled), jailed programs that crash on purpose
+# (processes), or libraries that are not instrumented (grpc, tools).
 add_custom_target(sanitize_asan)
 add_custom_target(sanitize_tsan)
 function(temper_test name)
