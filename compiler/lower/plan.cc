@@ -54,6 +54,8 @@ class Planner {
     for (size_t s = 0; s < program_.stages.size(); ++s) {
       PlaceKind kind = Place(static_cast<int>(s)).kind;
       plan_.stages[s].has_loops = kind == PlaceKind::kRoot || kind == PlaceKind::kAt;
+      plan_.stages[s].body = program_.stages[s].body;
+      if (!ReadsInlined(program_.stages[s].body)) continue;
       plan_.stages[s].body = tir::Rewrite(program_.stages[s].body, [&](const Expr& e) -> Expr {
         if (e->kind() != ExprKind::kLoad) return {};
         int producer = program_.tensors[e->buffer()].producer;
@@ -66,6 +68,18 @@ class Planner {
         return tir::Substitute(plan_.stages[producer].body, map);
       });
     }
+  }
+
+  bool ReadsInlined(const Expr& body) const {
+    bool found = false;
+    tir::Visit(body, [&](const Expr& e) {
+      if (e->kind() == ExprKind::kLoad) {
+        int producer = program_.tensors[e->buffer()].producer;
+        found |= producer >= 0 && Place(producer).kind == PlaceKind::kInline;
+      }
+      return !found;
+    });
+    return found;
   }
 
   void WholeRegion(int s) {

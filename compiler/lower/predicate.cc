@@ -6,20 +6,21 @@ namespace {
 using tir::Expr;
 using tir::ExprKind;
 
-// Conditions that keep `load` inside its buffer and that the bounds do not show.
+// Conditions that keep `load` inside its buffer and that the bounds do not show; null: none.
 Expr InsideOf(const Expr& load, const tir::Buffer& buffer, const tir::Bounds& bounds) {
   Expr inside;
-  auto require = [&](const Expr& c) {
-    Expr simple = tir::Simplify(c, bounds);
-    if (simple->kind() == ExprKind::kIntImm && simple->int_value()) return;
-    inside = inside ? tir::And(inside, simple) : simple;
-  };
+  auto require = [&](const Expr& c) { inside = inside ? tir::And(inside, c) : c; };
   for (size_t d = 0; d < load->indices().size(); ++d) {
-    const Expr& i = load->indices()[d];
-    int64_t before = buffer.halo_before.empty() ? 0 : buffer.halo_before[d];
-    int64_t after = buffer.halo_after.empty() ? 0 : buffer.halo_after[d];
-    require(tir::Le(tir::Index(-before), i));
-    require(tir::Lt(i, tir::Index(buffer.shape[d] + after)));
+    tir::Affine index = tir::ToAffine(load->indices()[d], bounds);
+    tir::Interval range = index.Of(bounds);
+    int64_t first = buffer.halo_before.empty() ? 0 : -buffer.halo_before[d];
+    int64_t end = buffer.shape[d] + (buffer.halo_after.empty() ? 0 : buffer.halo_after[d]);
+    bool low = range.lo == tir::Interval::kMin || range.lo < first;
+    bool high = range.hi == tir::Interval::kMax || range.hi >= end;
+    if (!low && !high) continue;
+    Expr i = index.ToExpr();
+    if (low) require(tir::Le(tir::Index(first), i));
+    if (high) require(tir::Lt(i, tir::Index(end)));
   }
   return inside;
 }

@@ -103,20 +103,27 @@ Expr ExprNode::WithOperands(std::span<const Expr> operands) const {
 }
 
 void ExprNode::Destroy(const ExprNode* node) {
-  // A loop over a stack of nodes: long chains of additions must not recurse.
-  std::vector<const ExprNode*> pending = {node};
-  while (!pending.empty()) {
-    auto* n = const_cast<ExprNode*>(pending.back());
-    pending.pop_back();
+  // A loop, since long chains of additions must not recurse, and no allocation: nodes that wait
+  // for their end are linked through the payload, which nobody reads any more.
+  auto link = [](const ExprNode* n, ExprNode* next) {
+    auto* dead = const_cast<ExprNode*>(n);
+    delete dead->name_;
+    dead->name_ = nullptr;
+    dead->int_ = static_cast<int64_t>(reinterpret_cast<intptr_t>(next));
+    return dead;
+  };
+  ExprNode* pending = link(node, nullptr);
+  while (pending != nullptr) {
+    ExprNode* n = pending;
+    pending = reinterpret_cast<ExprNode*>(static_cast<intptr_t>(n->int_));
     auto* ops = reinterpret_cast<Expr*>(n + 1);
     for (int i = 0; i < n->count_; ++i) {
       const ExprNode* child = ops[i].node_;
       ops[i].node_ = nullptr;
       if (child && child->refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        pending.push_back(child);
+        pending = link(child, pending);
       }
     }
-    delete n->name_;
     n->~ExprNode();
     ::operator delete(n);
   }
