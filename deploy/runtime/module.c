@@ -113,12 +113,26 @@ static int CheckCpu(const temper_module_info* info, const char* path) {
   return 0;
 }
 
+/* Names descriptor fd by a path that this process has not used before. The loader keeps every
+ * name by which a library was opened for as long as it is loaded and takes a known name for that
+ * library, so a path of a descriptor's number alone would, once the number is used again, stand
+ * for another file. Each open has a number of its own, written into the path as detours that lead
+ * nowhere else: "./" for a zero, "../fd/" for a one. */
+static void UniqueName(int fd, char* name, size_t size) {
+  static atomic_uint opens;
+  unsigned number = atomic_fetch_add_explicit(&opens, 1, memory_order_relaxed);
+  int length = snprintf(name, size, "/proc/self/fd/");
+  for (; number != 0; number >>= 1) {
+    length += snprintf(name + length, size - (size_t)length, number & 1 ? "../fd/" : "./");
+  }
+  snprintf(name + length, size - (size_t)length, "%d", fd);
+}
+
 /* Loads by descriptor, not by name: the loader takes a known name for the file it has already
- * loaded, so a model compiled again to the same path would run the old code. The descriptor stays
- * open to keep its own name taken. */
+ * loaded, so a model compiled again to the same path would run the old code. */
 static void* OpenLibrary(int fd, const char* path) {
-  char name[64];
-  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  char name[256];
+  UniqueName(fd, name, sizeof name);
   if (!access(name, R_OK)) return dlopen(name, RTLD_NOW | RTLD_LOCAL);
   /* Without /proc, by path; one without a slash would be looked for in the library folders. */
   char* local = malloc(strlen(path) + 3);

@@ -54,6 +54,23 @@ void ExpectRefused(const std::string& path, std::initializer_list<const char*> p
   }
 }
 
+// The loader remembers every name by which a library was opened: a descriptor's number that is
+// used again must not stand for the file it named before.
+TEST_F(OpenTest, AClosedModelDoesNotStandForTheNextOne) {
+  temper_model *first = nullptr, *again = nullptr, *other = nullptr;
+  ASSERT_EQ(temper_open((kDir + "toy_model.so").c_str(), 1, &first), 0) << temper_error();
+  ASSERT_EQ(temper_open((kDir + "toy_model.so").c_str(), 1, &again), 0) << temper_error();
+  temper_close(again);
+  ASSERT_EQ(temper_open((kDir + "large_arena.so").c_str(), 1, &other), 0) << temper_error();
+  EXPECT_NE(temper_input_count(first), temper_input_count(other));
+  temper_close(other);
+  ExpectRefused(kDir + "no_model.so", {"not a compiled model"});
+  ASSERT_EQ(temper_open((kDir + "large_arena.so").c_str(), 1, &other), 0) << temper_error();
+  EXPECT_EQ(temper_input_count(other), 0);
+  temper_close(other);
+  temper_close(first);
+}
+
 TEST_F(OpenTest, FilesThatAreNoModel) {
   ExpectRefused(Path("missing.so"), {"cannot open", "missing.so", "No such file"});
   ExpectRefused(folder_.string(), {"is not a file"});
