@@ -249,6 +249,10 @@ int Tune(const TuneFlags& flags, bool target_given) {
     Warn("stopped; what was measured is kept");
     return kExitFailure;
   }
+  if (job->workers() == 0 && status->trials() == 0) {
+    return Fail(Unavailable("nothing was measured, since no worker was connected; start " +
+                            ("measure-worker --server " + address)));
+  }
   return kExitOk;
 }
 
