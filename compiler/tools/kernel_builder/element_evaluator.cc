@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "base/seeded_values.h"
+#include "compiler/tir/scalar.h"
 
 namespace temper::tools {
 namespace {
@@ -24,87 +25,18 @@ struct Value {
 Value Number(double v) { return {v, 0}; }
 Value Integer(int64_t v) { return {0, v}; }
 
+// A bool is 0 or 1.
 int64_t Wrap(DType dtype, int64_t v) {
-  switch (dtype) {
-    case DType::kInt8:
-      return static_cast<int8_t>(v);
-    case DType::kInt16:
-      return static_cast<int16_t>(v);
-    case DType::kInt32:
-      return static_cast<int32_t>(v);
-    case DType::kUInt8:
-      return static_cast<uint8_t>(v);
-    case DType::kUInt16:
-      return static_cast<uint16_t>(v);
-    case DType::kUInt32:
-      return static_cast<uint32_t>(v);
-    case DType::kBool:
-      return v != 0 ? 1 : 0;
-    default:
-      return v;
-  }
+  return dtype == DType::kBool ? (v != 0 ? 1 : 0) : tir::WrapInteger(dtype, v);
 }
 
 int64_t Wrapped(uint64_t v) { return static_cast<int64_t>(v); }
 
 double CallOf(Intrinsic f, double x, double y) {
-  switch (f) {
-    case Intrinsic::kAbs:
-      return std::fabs(x);
-    case Intrinsic::kExp:
-      return std::exp(x);
-    case Intrinsic::kLog:
-      return std::log(x);
-    case Intrinsic::kSqrt:
-      return std::sqrt(x);
-    case Intrinsic::kRsqrt:
-      return 1 / std::sqrt(x);
-    case Intrinsic::kTanh:
-      return std::tanh(x);
-    case Intrinsic::kErf:
-      return std::erf(x);
-    case Intrinsic::kFloor:
-      return std::floor(x);
-    case Intrinsic::kCeil:
-      return std::ceil(x);
-    case Intrinsic::kRoundEven:
-      return std::nearbyint(x);
-    case Intrinsic::kSin:
-      return std::sin(x);
-    case Intrinsic::kCos:
-      return std::cos(x);
-    case Intrinsic::kTan:
-      return std::tan(x);
-    case Intrinsic::kAsin:
-      return std::asin(x);
-    case Intrinsic::kAcos:
-      return std::acos(x);
-    case Intrinsic::kAtan:
-      return std::atan(x);
-    case Intrinsic::kSinh:
-      return std::sinh(x);
-    case Intrinsic::kCosh:
-      return std::cosh(x);
-    case Intrinsic::kAsinh:
-      return std::asinh(x);
-    case Intrinsic::kAcosh:
-      return std::acosh(x);
-    case Intrinsic::kAtanh:
-      return std::atanh(x);
-    case Intrinsic::kPow:
-      return std::pow(x, y);
-    case Intrinsic::kFmod:
-      return std::fmod(x, y);
-    case Intrinsic::kIsNan:
-      return std::isnan(x) ? 1 : 0;
-    case Intrinsic::kIsInf:
-      return std::isinf(x) ? 1 : 0;
-  }
-  return x;
+  if (f == Intrinsic::kIsNan) return std::isnan(x) ? 1 : 0;
+  if (f == Intrinsic::kIsInf) return std::isinf(x) ? 1 : 0;
+  return tir::CallFunction(f, x, y);
 }
-
-double MinNan(double a, double b) { return std::isnan(a) || a < b ? a : b; }
-double MaxNan(double a, double b) { return std::isnan(a) || a > b ? a : b; }
 
 }  // namespace
 
@@ -210,11 +142,11 @@ struct ElementEvaluator::Impl {
               Wrapped(static_cast<uint64_t>(sum.integer) * static_cast<uint64_t>(v.integer));
           break;
         case te::Combiner::kMax:
-          sum = is_float ? Number(MaxNan(sum.number, v.number))
+          sum = is_float ? Number(tir::MaxNan(sum.number, v.number))
                          : Integer(std::max(sum.integer, v.integer));
           break;
         case te::Combiner::kMin:
-          sum = is_float ? Number(MinNan(sum.number, v.number))
+          sum = is_float ? Number(tir::MinNan(sum.number, v.number))
                          : Integer(std::min(sum.integer, v.integer));
           break;
         case te::Combiner::kNone:
@@ -285,9 +217,9 @@ Value ElementEvaluator::Impl::Arithmetic(const Expr& e, const Value& a, const Va
       case ExprKind::kMod:
         return Number(std::fmod(a.number, b.number));
       case ExprKind::kMin:
-        return Number(MinNan(a.number, b.number));
+        return Number(tir::MinNan(a.number, b.number));
       case ExprKind::kMax:
-        return Number(MaxNan(a.number, b.number));
+        return Number(tir::MaxNan(a.number, b.number));
       default:
         return Fail(Unimplemented("an operation on floats that a body cannot have"));
     }
