@@ -99,15 +99,7 @@ class ElementwiseRule final : public NestRule {
       int second = SecondAxis(axis);
       if (second >= 0) (*v)[kTile] = tiles[second].tile;
     }
-    for (int64_t number : OrderChoices(outer_.size())) {
-      std::vector<int> all = OrderedAxes(outer_, number);
-      std::erase_if(all,
-                    [&](int a) { return std::find(order.begin(), order.end(), a) == order.end(); });
-      if (all == order) {
-        (*v)[kOrder] = number;
-        break;
-      }
-    }
+    (*v)[kOrder] = OrderNumber(outer_, order);
     return true;
   }
 

@@ -69,9 +69,13 @@ std::vector<int> OrderedAxes(const std::vector<int>& axes, int64_t number) {
 
 int64_t OrderNumber(const std::vector<int>& axes, const std::vector<int>& ordered) {
   for (int64_t number : OrderChoices(axes.size())) {
-    if (OrderedAxes(axes, number) == ordered) return number;
+    std::vector<int> order = OrderedAxes(axes, number);
+    std::erase_if(order, [&](int a) {
+      return std::find(ordered.begin(), ordered.end(), a) == ordered.end();
+    });
+    if (order == ordered) return number;
   }
-  return -1;
+  return 0;
 }
 
 std::vector<int64_t> ParallelChoices(int threads, size_t axes) {

@@ -25,7 +25,7 @@ std::vector<int64_t> UpTo(std::vector<int64_t> candidates, int64_t limit);
 std::vector<int64_t> OrderChoices(size_t n);
 // The order of that number of `axes` (lexicographic); axes before the last four keep their place.
 std::vector<int> OrderedAxes(const std::vector<int>& axes, int64_t number);
-// The number whose order that is, -1: none.
+// The first number whose order, of those of `axes` that `ordered` holds, is `ordered`; 0: none.
 int64_t OrderNumber(const std::vector<int>& axes, const std::vector<int>& ordered);
 
 // Leading loops that may be parallel: {0} for one thread, else 1 first, for `axes` outer loops.

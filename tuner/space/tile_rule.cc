@@ -188,7 +188,7 @@ class TileRule final : public NestRule {
       (*v)[kMiddle1] = tiles[tile1_].middle;
     }
     if (tile2_ >= 0) (*v)[kTile2] = tiles[tile2_].tile;
-    (*v)[kOrder] = FindOrder(order);
+    (*v)[kOrder] = OrderNumber(outer_, order);
     return ExtractReduction(s.stages[acc], v);
   }
 
@@ -306,17 +306,6 @@ class TileRule final : public NestRule {
             {numbers.packed[first_pack + i], serial, static_cast<int>(v[kPrefetch])});
       }
     }
-  }
-
-  int64_t FindOrder(const std::vector<int>& nontrivial) const {
-    for (int64_t number : OrderChoices(outer_.size())) {
-      std::vector<int> order = OrderedAxes(outer_, number);
-      std::erase_if(order, [&](int a) {
-        return std::find(nontrivial.begin(), nontrivial.end(), a) == nontrivial.end();
-      });
-      if (order == nontrivial) return number;
-    }
-    return 0;
   }
 
   bool ExtractReduction(const StageSchedule& s, std::vector<int64_t>* v) const {

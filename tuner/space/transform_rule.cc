@@ -82,16 +82,7 @@ class TransformRule final : public NestRule {
       (*v)[kLanes] = tiles[vector_].lanes;
       (*v)[kVectors] = tiles[vector_].tile;
     }
-    (*v)[kOrder] = 0;
-    for (int64_t number : OrderChoices(outer_.size())) {
-      std::vector<int> all = OrderedAxes(outer_, number);
-      std::erase_if(all,
-                    [&](int a) { return std::find(order.begin(), order.end(), a) == order.end(); });
-      if (all == order) {
-        (*v)[kOrder] = number;
-        break;
-      }
-    }
+    (*v)[kOrder] = OrderNumber(outer_, order);
     tir::Scope scope = s.stages[numbers.of_stage[nest_.members[0]]].scope;
     (*v)[kScope] = scope == tir::Scope::kRegister ? 0 : 1;
     return true;
