@@ -26,7 +26,7 @@ std::vector<Alternative> AlternativesOf(const Program& program);
 Result<Program> MakeAlternative(const Program& program, int alternative);
 
 // The largest difference to the exact result that a right kernel may show, in units of
-// eps * sum |a b|, where eps is 2^-24: 32 for direct computation. Winograd's transforms cancel, so
+// eps * sum |a b|, where eps is 2^-23: 32 for direct computation. Winograd's transforms cancel, so
 // that their error is larger than that of a plain sum (Lavin and Gray 2015; Barabasz et al. 2020).
 double ErrorBound(int alternative);
 
