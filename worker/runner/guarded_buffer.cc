@@ -5,14 +5,15 @@
 #include <cstring>
 #include <utility>
 
-#include "base/file.h"
-
 namespace temper::runner {
 namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kFence = 64;  // bytes of pattern before the buffer
+// What cannot be touched on each side: only addresses, no memory. Wide, as an index that is wrong
+// by a row or a plane must not land in a mapping that happens to lie near.
+constexpr size_t kGuard = size_t{16} << 20;
 constexpr uint8_t kPattern = 0xa5;
 
 size_t RoundUp(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -45,17 +46,19 @@ Result<GuardedBuffer> GuardedBuffer::Allocate(int64_t bytes) {
   // Large buffers may get huge pages, as a compiled model's arena does.
   size_t unit = buffer.padded_ >= kHugePage ? kHugePage : kPage;
   size_t usable = RoundUp(buffer.padded_ + kFence, unit);
-  buffer.region_bytes_ = usable + unit + kPage;  // to align, and the guard
-  void* region = mmap(nullptr, buffer.region_bytes_, PROT_READ | PROT_WRITE,
+  buffer.region_bytes_ = kGuard + usable + unit + kGuard;  // a unit more, to align
+  void* region = mmap(nullptr, buffer.region_bytes_, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) {
     return ResourceExhausted("no memory for a buffer of " + std::to_string(bytes) + " bytes");
   }
   buffer.region_ = static_cast<uint8_t*>(region);
-  auto start = RoundUp(reinterpret_cast<uintptr_t>(region), unit);
+  auto start = RoundUp(reinterpret_cast<uintptr_t>(region) + kGuard, unit);
   auto* end = reinterpret_cast<uint8_t*>(start) + usable;
+  if (mprotect(reinterpret_cast<void*>(start), usable, PROT_READ | PROT_WRITE) != 0) {
+    return ResourceExhausted("no memory for a buffer of " + std::to_string(bytes) + " bytes");
+  }
   if (unit == kHugePage) madvise(reinterpret_cast<void*>(start), usable, MADV_HUGEPAGE);
-  if (mprotect(end, kPage, PROT_NONE) != 0) return ErrnoStatus(errno, "cannot guard a buffer");
   buffer.data_ = end - buffer.padded_;
   std::memset(buffer.data_ - kFence, kPattern, kFence);
   std::memset(buffer.data_ + bytes, kPattern, buffer.padded_ - static_cast<size_t>(bytes));

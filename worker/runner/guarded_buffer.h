@@ -1,5 +1,6 @@
-// Memory for a kernel's operands that shows accesses outside it: a page that cannot be touched
-// follows the buffer at once (up to alignment), and a known pattern lies on both sides.
+// Memory for a kernel's operands that shows accesses outside it: addresses that cannot be
+// touched follow the buffer at once (up to alignment) and precede its first page, 16 MiB of them
+// on each side, and a known pattern lies between.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,7 @@ class GuardedBuffer {
  private:
   void Release();
 
-  uint8_t* region_ = nullptr;  // what was mapped, the guard page included
+  uint8_t* region_ = nullptr;  // what was mapped, the guards included
   size_t region_bytes_ = 0;
   uint8_t* data_ = nullptr;
   int64_t bytes_ = 0;
