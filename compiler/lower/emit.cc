@@ -127,14 +127,8 @@ class Emitter {
     const StagePlan& p = plan_.stages[s];
     std::vector<Expr> map(program_.next_var);
     for (int a = 0; a < stage.axis_count(); ++a) map[stage.axis(a).var->var_id()] = p.value[a];
-    Expr body = tir::Substitute(p.body, map);
-    body = tir::Rewrite(body, [&](const Expr& e) -> Expr {
-      if (e->kind() != ExprKind::kLoad) return {};
-      return tir::Load(e->buffer(), e->type().dtype, BufferIndex(e->buffer(), e->indices()));
-    });
     bool overhangs = std::find(p.overhangs.begin(), p.overhangs.end(), true) != p.overhangs.end();
-    body = PredicateLoads(body, out_.function.buffers, plan_.bounds, overhangs);
-    return tir::Simplify(body, plan_.bounds);
+    return BindBody(p.body, map, out_.function.buffers, plan_, overhangs);
   }
 
   std::vector<Expr> OwnIndex(int s) const {

@@ -34,7 +34,7 @@ class Finisher {
   }
 
  private:
-  Expr Value(const Expr& e) { return tir::Simplify(tir::Substitute(e, map_), bounds_); }
+  Expr Value(const Expr& e) { return tir::Simplifier(map_, bounds_).Simplify(e); }
 
   Stmt Rebuild(const Stmt& s) {
     if (!status_.ok()) return s;

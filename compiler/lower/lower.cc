@@ -11,6 +11,11 @@ namespace temper::lower {
 Result<Lowered> LowerToLoops(const te::Program& program, const schedule::Schedule& schedule,
                              const Target& target) {
   TEMPER_ASSIGN_OR_RETURN(te::Program chosen, te::MakeAlternative(program, schedule.alternative));
+  return LowerAlternative(chosen, schedule, target);
+}
+
+Result<Lowered> LowerAlternative(const te::Program& chosen, const schedule::Schedule& schedule,
+                                 const Target& target) {
   TEMPER_ASSIGN_OR_RETURN(te::Program stepped, schedule::ApplySteps(chosen, schedule.steps));
   TEMPER_RETURN_IF_ERROR(schedule::CheckStages(stepped, schedule));
   TEMPER_ASSIGN_OR_RETURN(Plan plan, MakePlan(stepped, schedule));

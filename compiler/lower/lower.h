@@ -30,6 +30,11 @@ struct Lowered {
 Result<Lowered> LowerToLoops(const te::Program& program, const schedule::Schedule& schedule,
                              const Target& target);
 
+// The same for a caller that keeps the program of the schedule's alternative: REQUIRES that
+// `chosen` is te::MakeAlternative(program, schedule.alternative).
+Result<Lowered> LowerAlternative(const te::Program& chosen, const schedule::Schedule& schedule,
+                                 const Target& target);
+
 // Vectorizes, unrolls, simplifies. In debug builds the verifier runs after each pass.
 Result<tir::Function> Finish(const tir::Function& function, const Target& target);
 

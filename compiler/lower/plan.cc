@@ -17,6 +17,7 @@ using tir::ExprKind;
 using tir::Interval;
 
 constexpr int64_t kMaxLocalElements = 1 << 16;
+constexpr size_t kMostSeen = 64;  // more would cost more to find than to work out again
 
 class Planner {
  public:
@@ -112,10 +113,9 @@ class Planner {
     int64_t lo = 0, hi = 0;
   };
 
-  // Widens `range` by what `index` takes while the inner variables run.
-  void Cover(const Expr& index, const std::vector<bool>& outer, Range* range) const {
+  // Widens `range` by what an index takes while the inner variables run.
+  void Cover(const Affine& a, const std::vector<bool>& outer, Range* range) const {
     if (range->whole) return;
-    Affine a = tir::ToAffine(index, plan_.bounds);
     Affine base, inner;
     inner.constant = a.constant;
     for (const Affine::Term& t : a.terms) {
@@ -162,10 +162,15 @@ class Planner {
       const StagePlan& reader = plan_.stages[r];
       if (!reader.has_loops) continue;
       std::vector<Expr> map = AxisMap(static_cast<int>(r));
+      tir::Simplifier simplifier(map, plan_.bounds);
+      std::vector<std::pair<size_t, const tir::ExprNode*>> seen;  // what loads share counts once
       tir::Visit(reader.body, [&](const Expr& e) {
         if (e->kind() == ExprKind::kLoad && e->buffer() == stage.tensor) {
           for (size_t a = 0; a < ranges.size(); ++a) {
-            Cover(tir::Substitute(e->indices()[a], map), outer, &ranges[a]);
+            std::pair<size_t, const tir::ExprNode*> index(a, e->indices()[a].get());
+            if (std::find(seen.begin(), seen.end(), index) != seen.end()) continue;
+            if (seen.size() < kMostSeen) seen.push_back(index);
+            Cover(simplifier.ToAffine(e->indices()[a]), outer, &ranges[a]);
           }
         }
         return true;

@@ -1,23 +1,19 @@
-// Loads that must not happen outside their buffer.
+// A stage's body where its loops run: axis variables stand for their values, tensors for the
+// buffers that hold them, and a load that may be evaluated outside its buffer is predicated.
 //
-//   before  select(0 <= h and h < 56, x[h, c], 0)
-//   after   select(0 <= h and h < 56, x[h, c where 0 <= h and h < 56], 0)
-//
-// Both sides of a select may be evaluated, and a stage that overhangs its domain (a masked tile, a
-// region past the border) is evaluated out of it. There a load whose index cannot be shown to stay
-// inside its buffer gets the buffer's bounds as its predicate; once loops are unrolled most of
-// those are constant.
+//   select(0 <= i - 1, x[i - 1], 0)   ->   select(1 <= i, x[i - 1] if 1 <= i, 0)
 #pragma once
 
-#include <vector>
+#include <span>
 
-#include "compiler/tir/affine.h"
+#include "compiler/lower/plan.h"
 #include "compiler/tir/stmt.h"
 
 namespace temper::lower {
 
-// `overhangs`: the statement runs outside its stage's domain too.
-tir::Expr PredicateLoads(const tir::Expr& body, const std::vector<tir::Buffer>& buffers,
-                         const tir::Bounds& bounds, bool overhangs);
+// `body` simplified, with `values` for the variables. `overhangs`: the stage's loops may run past
+// what the program computes, so that every load may lie outside. REQUIRES: scalar expressions.
+tir::Expr BindBody(const tir::Expr& body, std::span<const tir::Expr> values,
+                   const std::vector<tir::Buffer>& buffers, const Plan& plan, bool overhangs);
 
 }  // namespace temper::lower

@@ -123,12 +123,20 @@ Expr Combination(const double* row, int n, const std::function<Expr(int)>& term)
   return sum;
 }
 
-// The combination of `matrix`'s row number `which`.
+// The combination of `matrix`'s row number `which`. Each term is made once: combinations share it,
+// and what later walks over them can share the work.
 Expr RowOf(const double* matrix, int rows, int n, const Expr& which,
            const std::function<Expr(int)>& term) {
-  Expr value = Combination(matrix + (rows - 1) * n, n, term);
+  std::vector<Expr> terms(static_cast<size_t>(n));
+  auto shared = [&](int i) {
+    Expr& made = terms[static_cast<size_t>(i)];
+    if (!made) made = term(i);
+    return made;
+  };
+  Expr value = Combination(matrix + (rows - 1) * n, n, shared);
   for (int r = rows - 2; r >= 0; --r) {
-    value = tir::Select(tir::Eq(which, tir::Index(r)), Combination(matrix + r * n, n, term), value);
+    value =
+        tir::Select(tir::Eq(which, tir::Index(r)), Combination(matrix + r * n, n, shared), value);
   }
   return value;
 }
@@ -206,10 +214,11 @@ class Builder {
       Expr ty = tir::FloorMod(tir::FloorDiv(t, tir::Index(columns)), tir::Index(rows));
       Expr n = tir::FloorDiv(t, tir::Index(columns * rows));
       Expr column = tx * m + j + tir::Index(found_.column_shift);
+      Expr first_row = ty * m;
       int64_t last_row = (rows - 1) * f_.m + f_.r - 1 + found_.row_shift;
       int64_t last_column = (columns - 1) * f_.m + f_.r - 1 + found_.column_shift;
       left.body = RowOf(f_.input, f_.r, f_.r, a, [&](int i) {
-        Expr row = ty * m + tir::Index(i + found_.row_shift);
+        Expr row = first_row + tir::Index(i + found_.row_shift);
         return ReadImage(n, row, column, c, last_row, last_column);
       });
     }

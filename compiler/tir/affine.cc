@@ -114,6 +114,12 @@ void Affine::Add(const Expr& atom, int64_t coefficient) {
   terms.push_back({atom, coefficient});
 }
 
+void Affine::Scale(int64_t factor) {
+  if (factor == 0) terms.clear();
+  for (Term& t : terms) t.coefficient *= factor;
+  constant *= factor;
+}
+
 void Affine::Add(const Affine& other, int64_t factor) {
   for (const Term& t : other.terms) Add(t.atom, t.coefficient * factor);
   constant += other.constant * factor;
@@ -157,14 +163,21 @@ void SplitMultiples(const Affine& a, int64_t divisor, Affine* quotient, Affine* 
   rest->constant = a.constant - quotient->constant * divisor;
 }
 
-Affine QuotientOrRemainder(const Expr& e, const Bounds& bounds, bool quotient_wanted) {
+}  // namespace
+
+const Expr* Simplifier::Mapped(const Expr& var) const {
+  auto id = static_cast<size_t>(var->var_id());
+  return id < map_.size() && map_[id] ? &map_[id] : nullptr;
+}
+
+Affine Simplifier::QuotientOrRemainder(const Expr& e, bool quotient_wanted) {
   Affine result;
-  Affine a = ToAffine(e->operand(0), bounds);
-  Affine d = ToAffine(e->operand(1), bounds);
+  Affine a = ToAffine(e->operand(0));
+  Affine d = ToAffine(e->operand(1));
   if (d.IsConstant() && d.constant > 0) {
     Affine quotient, rest;
     SplitMultiples(a, d.constant, &quotient, &rest);
-    Interval r = rest.Of(bounds);
+    Interval r = rest.Of(bounds_);
     if (r.bounded() && FloorDivInt(r.lo, d.constant) == FloorDivInt(r.hi, d.constant)) {
       int64_t carry = FloorDivInt(r.lo, d.constant);
       if (quotient_wanted) {
@@ -177,7 +190,7 @@ Affine QuotientOrRemainder(const Expr& e, const Bounds& bounds, bool quotient_wa
     // The multiples leave the quotient all the same: (16 a + r) / 16 = a + r / 16.
     Expr divisor = Index(d.constant);
     if (quotient_wanted) {
-      result = quotient;
+      result = std::move(quotient);
       result.Add(FloorDiv(rest.ToExpr(), divisor), 1);
     } else {
       result.Add(FloorMod(rest.ToExpr(), divisor), 1);
@@ -189,11 +202,12 @@ Affine QuotientOrRemainder(const Expr& e, const Bounds& bounds, bool quotient_wa
   return result;
 }
 
-Affine MinOrMax(const Expr& e, const Bounds& bounds, bool is_min) {
-  Affine a = ToAffine(e->operand(0), bounds), b = ToAffine(e->operand(1), bounds);
+Affine Simplifier::MinOrMax(const Expr& e) {
+  bool is_min = e->kind() == ExprKind::kMin;
+  Affine a = ToAffine(e->operand(0)), b = ToAffine(e->operand(1));
   Affine difference = a;
   difference.Add(b, -1);
-  Interval d = difference.Of(bounds);
+  Interval d = difference.Of(bounds_);
   if (d.hi <= 0) return is_min ? a : b;
   if (d.lo >= 0) return is_min ? b : a;
   Affine result;
@@ -202,9 +216,19 @@ Affine MinOrMax(const Expr& e, const Bounds& bounds, bool is_min) {
   return result;
 }
 
-}  // namespace
+Affine Simplifier::OfVar(const Expr& e) {
+  if (const Expr* value = Mapped(e)) return Simplifier({}, bounds_).ToAffine(*value);
+  Affine r;
+  Interval i = bounds_.Get(e->var_id());
+  if (i.lo == i.hi) {
+    r.constant = i.lo;
+  } else {
+    r.terms.push_back({e, 1});
+  }
+  return r;
+}
 
-Affine ToAffine(const Expr& e, const Bounds& bounds) {
+Affine Simplifier::ToAffine(const Expr& e) {
   Affine r;
   switch (e->kind()) {
     case ExprKind::kIntImm:
@@ -212,39 +236,46 @@ Affine ToAffine(const Expr& e, const Bounds& bounds) {
       return r;
     case ExprKind::kAdd:
     case ExprKind::kSub:
-      r = ToAffine(e->operand(0), bounds);
-      r.Add(ToAffine(e->operand(1), bounds), e->kind() == ExprKind::kAdd ? 1 : -1);
-      return r;
-    case ExprKind::kMul: {
-      Affine a = ToAffine(e->operand(0), bounds), b = ToAffine(e->operand(1), bounds);
-      if (b.IsConstant()) {
-        r.Add(a, b.constant);
-      } else if (a.IsConstant()) {
-        r.Add(b, a.constant);
-      } else {
-        r.Add(a.ToExpr() * b.ToExpr(), 1);
-      }
-      return r;
-    }
-    case ExprKind::kFloorDiv:
-      return QuotientOrRemainder(e, bounds, true);
-    case ExprKind::kFloorMod:
-      return QuotientOrRemainder(e, bounds, false);
-    case ExprKind::kMin:
-      return MinOrMax(e, bounds, true);
-    case ExprKind::kMax:
-      return MinOrMax(e, bounds, false);
-    case ExprKind::kVar: {
-      Interval i = bounds.Get(e->var_id());
-      if (i.lo == i.hi) {
-        r.constant = i.lo;
+      r = ToAffine(e->operand(0));
+      if (e->operand(1)->kind() == ExprKind::kIntImm) {
+        int64_t c = e->operand(1)->int_value();
+        r.constant += e->kind() == ExprKind::kAdd ? c : -c;
         return r;
       }
-      r.Add(e, 1);
+      r.Add(ToAffine(e->operand(1)), e->kind() == ExprKind::kAdd ? 1 : -1);
+      return r;
+    case ExprKind::kMul: {
+      Affine a = ToAffine(e->operand(0)), b = ToAffine(e->operand(1));
+      if (b.IsConstant()) {
+        a.Scale(b.constant);
+        return a;
+      }
+      if (a.IsConstant()) {
+        b.Scale(a.constant);
+        return b;
+      }
+      r.Add(a.ToExpr() * b.ToExpr(), 1);
       return r;
     }
+    case ExprKind::kVar:
+      if (!Mapped(e)) return OfVar(e);
+      [[fallthrough]];
+    case ExprKind::kFloorDiv:
+    case ExprKind::kFloorMod: {
+      constexpr size_t kMost = 24;  // more would cost more to find than to work out
+      for (const Known& known : known_) {
+        if (known.node == e.get()) return known.value;
+      }
+      r = e->kind() == ExprKind::kVar ? OfVar(e)
+                                      : QuotientOrRemainder(e, e->kind() == ExprKind::kFloorDiv);
+      if (known_.size() < kMost) known_.push_back({e.get(), r});
+      return r;
+    }
+    case ExprKind::kMin:
+    case ExprKind::kMax:
+      return MinOrMax(e);
     default: {
-      Expr s = Simplify(e, bounds);
+      Expr s = Simplify(e);
       if (s->kind() == ExprKind::kIntImm) {
         r.constant = s->int_value();
       } else {
@@ -255,13 +286,11 @@ Affine ToAffine(const Expr& e, const Bounds& bounds) {
   }
 }
 
-namespace {
-
-Expr SimplifyComparison(const Expr& e, const Bounds& bounds) {
-  Affine a = ToAffine(e->operand(0), bounds), b = ToAffine(e->operand(1), bounds);
+Expr Simplifier::Comparison(const Expr& e) {
+  Affine a = ToAffine(e->operand(0)), b = ToAffine(e->operand(1));
   Affine difference = a;
   difference.Add(b, -1);
-  Interval d = difference.Of(bounds);
+  Interval d = difference.Of(bounds_);
   switch (e->kind()) {
     case ExprKind::kLt:
       if (d.hi != Interval::kMax && d.hi < 0) return Bool(true);
@@ -284,9 +313,7 @@ Expr SimplifyComparison(const Expr& e, const Bounds& bounds) {
   return Binary(e->kind(), a.ToExpr(), b.ToExpr());
 }
 
-}  // namespace
-
-Expr Simplify(const Expr& e, const Bounds& bounds) {
+Expr Simplifier::Simplify(const Expr& e) {
   switch (e->kind()) {
     case ExprKind::kIntImm:
     case ExprKind::kFloatImm:
@@ -299,42 +326,53 @@ Expr Simplify(const Expr& e, const Bounds& bounds) {
     case ExprKind::kFloorMod:
     case ExprKind::kMin:
     case ExprKind::kMax:
-      if (IsIndex(e)) return ToAffine(e, bounds).ToExpr();
+      if (IsIndex(e)) return ToAffine(e).ToExpr();
       break;
     case ExprKind::kLt:
     case ExprKind::kLe:
     case ExprKind::kEq:
     case ExprKind::kNe:
-      if (IsIndex(e->operand(0))) return SimplifyComparison(e, bounds);
+      if (IsIndex(e->operand(0))) return Comparison(e);
       break;
     case ExprKind::kAnd:
     case ExprKind::kOr: {
-      Expr a = Simplify(e->operand(0), bounds), b = Simplify(e->operand(1), bounds);
+      Expr a = Simplify(e->operand(0)), b = Simplify(e->operand(1));
       if (a.get() == e->operand(0).get() && b.get() == e->operand(1).get()) return e;
       return Binary(e->kind(), a, b);
     }
     case ExprKind::kNot:
-      return Not(Simplify(e->operand(0), bounds));
+      return Not(Simplify(e->operand(0)));
     case ExprKind::kSelect: {
-      Expr c = Simplify(e->operand(0), bounds);
-      if (c->kind() == ExprKind::kIntImm) {
-        return Simplify(e->operand(c->int_value() ? 1 : 2), bounds);
-      }
-      return Select(c, Simplify(e->operand(1), bounds), Simplify(e->operand(2), bounds));
+      Expr c = Simplify(e->operand(0));
+      if (c->kind() == ExprKind::kIntImm) return Simplify(e->operand(c->int_value() ? 1 : 2));
+      return Select(c, Simplify(e->operand(1)), Simplify(e->operand(2)));
     }
     default:
       break;
   }
+  if (e->kind() == ExprKind::kVar) {
+    const Expr* value = Mapped(e);
+    return value ? Simplifier({}, bounds_).Simplify(*value) : e;
+  }
   auto ops = e->operands();
   if (ops.empty()) return e;
-  std::vector<Expr> out;
-  out.reserve(ops.size());
   bool changed = false;
-  for (const Expr& o : ops) {
-    out.push_back(Simplify(o, bounds));
-    changed |= out.back().get() != o.get();
+  Expr stack[8];
+  std::vector<Expr> heap;
+  Expr* out = stack;
+  if (ops.size() > 8) {
+    heap.resize(ops.size());
+    out = heap.data();
   }
-  return changed ? e->WithOperands(out) : e;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    out[i] = Simplify(ops[i]);
+    changed |= out[i].get() != ops[i].get();
+  }
+  return changed ? e->WithOperands({out, ops.size()}) : e;
 }
+
+Affine ToAffine(const Expr& e, const Bounds& bounds) { return Simplifier({}, bounds).ToAffine(e); }
+
+Expr Simplify(const Expr& e, const Bounds& bounds) { return Simplifier({}, bounds).Simplify(e); }
 
 }  // namespace temper::tir

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "compiler/tir/expr.h"
@@ -46,6 +47,7 @@ struct Affine {
 
   void Add(const Expr& atom, int64_t coefficient);
   void Add(const Affine& other, int64_t factor);
+  void Scale(int64_t factor);
   bool IsConstant() const { return terms.empty(); }
   // 0 where the variable does not occur as an atom of its own.
   int64_t CoefficientOf(int var) const;
@@ -55,6 +57,34 @@ struct Affine {
 
 // Scalar int64 expressions only.
 Affine ToAffine(const Expr& e, const Bounds& bounds);
+
+// Affine forms and simplification of expressions in which variables stand for others: the results
+// are those of Substitute(e, map) below, which is never built. What a condition rules out is not
+// looked at, and of nodes that occur more than once those that cost are worked out once. For scalar
+// expressions. Borrows `map`, `bounds` and every expression given to it.
+class Simplifier {
+ public:
+  Simplifier(std::span<const Expr> map, const Bounds& bounds) : map_(map), bounds_(bounds) {}
+
+  Affine ToAffine(const Expr& e);
+  Expr Simplify(const Expr& e);
+
+ private:
+  Affine QuotientOrRemainder(const Expr& e, bool quotient_wanted);
+  Affine MinOrMax(const Expr& e);
+  Affine OfVar(const Expr& e);
+  Expr Comparison(const Expr& e);
+  // The expression that stands for a variable; null: none.
+  const Expr* Mapped(const Expr& var) const;
+
+  struct Known {
+    const ExprNode* node;
+    Affine value;
+  };
+  std::span<const Expr> map_;
+  const Bounds& bounds_;
+  std::vector<Known> known_;  // quotients, remainders and mapped variables
+};
 
 // The value of `e` simplified: affine parts collected, quotients, remainders, minima, maxima and
 // comparisons decided by the bounds where they can be. Works inside any expression: every int64

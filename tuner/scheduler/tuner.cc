@@ -79,6 +79,14 @@ struct ModelTuner::Impl {
                        [](const Task& t) { return t.progress.exhausted; });
   }
 
+  // The space that a record's schedule is of, or the first.
+  static const Space& SpaceOf(const TaskSearch& search, const schedule::Schedule& schedule) {
+    for (const Space& space : search.spaces()) {
+      if (space.alternative() == schedule.alternative) return space;
+    }
+    return search.spaces()[0];
+  }
+
   int PickNext() {
     std::vector<const TaskProgress*> progress;
     for (const Task& t : tasks) progress.push_back(&t.progress);
@@ -182,7 +190,7 @@ struct ModelTuner::Impl {
       for (const Measured* m : of_task[t]) {
         std::optional<costmodel::ProgramFeatures> features;
         if (described < kMaxRecords && IsConclusive(m->outcome)) {
-          auto d = Describe(tasks[t].search->program(), m->schedule, target);
+          auto d = Describe(SpaceOf(*tasks[t].search, m->schedule), m->schedule);
           if (d.ok()) {
             features = std::move(*d);
             ++described;
@@ -227,7 +235,7 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
     // One sample's prior tells heavy tasks from light ones before anything is measured.
     const Space& space = task.search->spaces()[0];
     Rng rng(1);
-    auto described = Describe(space.program(), space.Emit(space.Sample(rng, 0)), target);
+    auto described = Describe(space, space.Emit(space.Sample(rng, 0)));
     task.progress.expected_us = described.ok() ? described->prior_us : 1;
     impl->tasks.push_back(std::move(task));
   }

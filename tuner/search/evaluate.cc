@@ -11,4 +11,15 @@ Result<costmodel::ProgramFeatures> Describe(const te::Program& program,
   return costmodel::ExtractFeatures(lowered.function, target, schedule.threads);
 }
 
+Result<costmodel::ProgramFeatures> Describe(const Space& space,
+                                            const schedule::Schedule& schedule) {
+  if (schedule.alternative != space.alternative()) {
+    return Describe(space.program(), schedule, space.target());
+  }
+  TEMPER_ASSIGN_OR_RETURN(
+      lower::Lowered lowered,
+      lower::LowerAlternative(space.alternative_program(), schedule, space.target()));
+  return costmodel::ExtractFeatures(lowered.function, space.target(), schedule.threads);
+}
+
 }  // namespace temper::tuner

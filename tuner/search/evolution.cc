@@ -74,7 +74,7 @@ class Evolution {
     for (const Decision& decision : population) {
       if (!known_.insert(decision).second) continue;
       schedule::Schedule schedule = space_.Emit(decision);
-      auto features = Describe(space_.program(), schedule, space_.target());
+      auto features = Describe(space_, schedule);
       if (!features.ok()) continue;
       all_.push_back({decision, std::move(schedule), std::move(*features), 0});
     }

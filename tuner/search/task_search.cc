@@ -72,7 +72,7 @@ std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model
     s.schedule = space.Emit(s.decision);
     Hash hash = schedule::ScheduleHash(s.schedule);
     if (seen_.count(hash) > 0) continue;
-    auto features = Describe(space.program(), s.schedule, space.target());
+    auto features = Describe(space, s.schedule);
     if (!features.ok()) continue;
     seen_.insert(hash);
     s.features = std::move(*features);

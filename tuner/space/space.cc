@@ -178,7 +178,7 @@ Space Space::Create(te::Program program, const Target& target, int threads, int 
     Rng rng(1);
     for (int i = 0; i < 12; ++i) {
       Schedule s = space.Emit(space.Sample(rng, 0));
-      state->usable = lower::LowerToLoops(state->workload_program, s, target).ok();
+      state->usable = lower::LowerAlternative(state->program, s, target).ok();
       if (state->usable) return space;
     }
   }
@@ -189,6 +189,7 @@ Space Space::Create(te::Program program, const Target& target, int threads, int 
 
 const te::Program& Space::program() const { return impl_->workload_program; }
 int Space::alternative() const { return impl_->alternative; }
+const te::Program& Space::alternative_program() const { return impl_->program; }
 const Target& Space::target() const { return impl_->target; }
 int Space::threads() const { return impl_->context.threads; }
 const std::vector<Knob>& Space::knobs() const { return impl_->knobs; }

@@ -44,6 +44,7 @@ class Space {
 
   const te::Program& program() const;  // the workload, not the alternative
   int alternative() const;
+  const te::Program& alternative_program() const;  // what the schedules are of
   const Target& target() const;
   int threads() const;
   const std::vector<Knob>& knobs() const;

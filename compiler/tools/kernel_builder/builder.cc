@@ -34,8 +34,7 @@ void Fail(proto::BuildReply& reply, proto::Outcome outcome, const Status& status
 
 }  // namespace
 
-Result<const KernelBuilder::Workload*> KernelBuilder::FindWorkload(
-    const proto::Workload& workload) {
+Result<KernelBuilder::Workload*> KernelBuilder::FindWorkload(const proto::Workload& workload) {
   std::string bytes = workload.SerializeAsString();
   for (auto it = workloads_.begin(); it != workloads_.end(); ++it) {
     if (it->bytes != bytes) continue;
@@ -45,9 +44,17 @@ Result<const KernelBuilder::Workload*> KernelBuilder::FindWorkload(
   TEMPER_ASSIGN_OR_RETURN(te::Program program, wire::FromProto(workload));
   program = te::Canonicalize(program);
   Hash hash = te::WorkloadHash(program);
-  workloads_.push_front({std::move(bytes), std::move(program), hash});
+  workloads_.push_front({std::move(bytes), std::move(program), hash, {}});
   if (workloads_.size() > kMaxWorkloads) workloads_.pop_back();
   return &workloads_.front();
+}
+
+Result<const te::Program*> KernelBuilder::AlternativeOf(Workload& workload, int alternative) {
+  if (alternative == 0) return &workload.program;
+  auto known = workload.alternatives.find(alternative);
+  if (known != workload.alternatives.end()) return &known->second;
+  TEMPER_ASSIGN_OR_RETURN(te::Program made, te::MakeAlternative(workload.program, alternative));
+  return &workload.alternatives.emplace(alternative, std::move(made)).first->second;
 }
 
 Result<codegen::Compiler*> KernelBuilder::CompilerFor(const Target& target) {
@@ -115,7 +122,9 @@ Status KernelBuilder::Compile(const proto::BuildRequest& request, Built& built) 
     schedule = lower::ReferenceSchedule(program, *target);
   }
   reply.set_error_scale(te::ErrorBound(schedule.alternative) / te::ErrorBound(0));
-  auto lowered = lower::LowerToLoops(program, schedule, *target);
+  auto chosen = AlternativeOf(**workload, schedule.alternative);
+  if (!chosen.ok()) return fail(proto::OUTCOME_ILLEGAL_SCHEDULE, chosen.status());
+  auto lowered = lower::LowerAlternative(**chosen, schedule, *target);
   if (!lowered.ok()) return fail(proto::OUTCOME_ILLEGAL_SCHEDULE, lowered.status());
   auto finished = lower::Finish(lowered->function, *target);
   if (!finished.ok()) return fail(proto::OUTCOME_ILLEGAL_SCHEDULE, finished.status());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -34,9 +35,11 @@ class KernelBuilder {
     std::string bytes;  // as received
     te::Program program;
     Hash hash;
+    std::map<int, te::Program> alternatives;  // made so far, the workload itself aside
   };
 
-  Result<const Workload*> FindWorkload(const proto::Workload& workload);
+  Result<Workload*> FindWorkload(const proto::Workload& workload);
+  static Result<const te::Program*> AlternativeOf(Workload& workload, int alternative);
   Result<codegen::Compiler*> CompilerFor(const Target& target);
   Status Compile(const proto::BuildRequest& request, Built& built);
   Status AddExpected(const proto::BuildRequest& request, const te::Program& program,
