@@ -27,7 +27,8 @@ struct Pass {
 std::vector<Pass> Passes() {
   std::vector<Pass> passes;
   for (const graph::Pass& pass : graph::Passes()) {
-    const bool required = pass.name == "infer_shapes" || pass.name == "canonicalize";
+    const bool required =
+        pass.name == "infer_shapes" || pass.name == "decompose" || pass.name == "canonicalize";
     passes.push_back({pass.name, pass.run, required});
   }
   passes.push_back({"materialize_outputs", partition::MaterializeOutputs, true});

@@ -7,6 +7,7 @@
 #include "compiler/graph/passes/canonicalize.h"
 #include "compiler/graph/passes/common_subexpressions.h"
 #include "compiler/graph/passes/dead_code.h"
+#include "compiler/graph/passes/decompose.h"
 #include "compiler/graph/passes/fold_batch_norm.h"
 #include "compiler/graph/passes/fold_constants.h"
 #include "compiler/graph/passes/fold_scales.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr Pass kPasses[] = {
     {"infer_shapes", RunInferShapes, "give every value a static type"},
     {"fold_constants", RunFoldConstants, "compute what depends on constants only"},
+    {"decompose", RunDecompose, "write compositions of operators as such"},
     {"canonicalize", RunCanonicalize, "write out defaults; one form for each operator"},
     {"remove_identity", RunRemoveIdentity, "remove nodes that change nothing"},
     {"fold_batch_norm", RunFoldBatchNorm, "batch normalization into convolutions"},

@@ -22,6 +22,12 @@ int TypeOf(const onnx::AttributeProto& a) {
   return kInts;
 }
 
+// Attributes that are numbers of element types, which become names.
+bool IsElementType(const std::string& op, const std::string& attribute) {
+  return (op == "Cast" && attribute == "to") || (op == "EyeLike" && attribute == "dtype") ||
+         (op == "QuantizeLinear" && attribute == "output_dtype");
+}
+
 Result<Attribute> ReadAttribute(const onnx::AttributeProto& a, TensorReader& reader) {
   if (!a.ref_attr_name().empty()) {
     return InvalidArgument("it refers to an attribute of a function, but is in none");
@@ -55,7 +61,7 @@ Result<graph::Attributes> ReadAttributes(const onnx::NodeProto& node, TensorRead
   for (const onnx::AttributeProto& a : node.attribute()) {
     auto value = ReadAttribute(a, reader);
     if (!value.ok()) return value.status().WithContext(fmt::format("attribute '{}'", a.name()));
-    if (node.op_type() == "Cast" && a.name() == "to") {
+    if (IsElementType(node.op_type(), a.name())) {
       if (const int64_t* number = std::get_if<int64_t>(&*value)) {
         const int small = *number >= 0 && *number < 1000 ? static_cast<int>(*number) : 0;
         if (!DTypeOfOnnx(small)) {

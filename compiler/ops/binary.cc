@@ -55,11 +55,24 @@ Expr Power(const Expr& a, const Expr& exponent) {
   return as(type, Call(Intrinsic::kPow, {as(wide, a), as(wide, exponent)}));
 }
 
+// Zero where everything is shifted out.
+Expr Shift(const Expr& a, const Expr& by, bool left) {
+  const DType type = a->type().dtype;
+  const Expr width = Number(type, 8.0 * ByteSize(type));
+  const Expr bounded = tir::Min(by, Number(type, 8.0 * ByteSize(type) - 1));
+  const Expr shifted = Binary(left ? ExprKind::kShl : ExprKind::kShr, a, bounded);
+  return Select(tir::Lt(by, width), shifted, Number(type, 0));
+}
+
 // Null if the operator is none of these.
 Expr Apply(const graph::Node& node, const Expr& a, const Expr& b) {
   const std::string& op = node.op;
   if (op == "Add") return a + b;
   if (op == "And") return tir::And(a, b);
+  if (op == "BitShift") return Shift(a, b, node.String("direction", "") == "LEFT");
+  if (op == "BitwiseAnd") return tir::And(a, b);
+  if (op == "BitwiseOr") return tir::Or(a, b);
+  if (op == "BitwiseXor") return Binary(ExprKind::kXor, a, b);
   if (op == "Div") return Divide(a, b);
   if (op == "Equal") return tir::Eq(a, b);
   if (op == "Greater") return tir::Lt(b, a);

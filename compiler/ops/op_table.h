@@ -64,6 +64,11 @@ Status BuildSplit(Emitter& e);               // slice.cc
 Status BuildConcat(Emitter& e);              // slice.cc
 Status BuildPad(Emitter& e);                 // pad.cc
 Status BuildGather(Emitter& e);              // movement.cc
+Status BuildTrilu(Emitter& e);               // indexing.cc
+Status BuildOneHot(Emitter& e);              // indexing.cc
+Status BuildGatherElements(Emitter& e);      // indexing.cc
+Status BuildGatherNd(Emitter& e);            // indexing.cc
+Status BuildReverseSequence(Emitter& e);     // indexing.cc
 Status BuildDepthToSpace(Emitter& e);        // movement.cc
 Status BuildSpaceToDepth(Emitter& e);        // movement.cc
 

@@ -79,6 +79,24 @@ constexpr Direct kDirect[] = {
     {"Tanh", Intrinsic::kTanh},
 };
 
+Expr Shrink(const Expr& x, double bias, double lambd) {
+  const Expr low = Select(tir::Lt(x, Like(x, -lambd)), x + Like(x, bias), Like(x, 0));
+  return Select(tir::Lt(Like(x, lambd), x), x - Like(x, bias), low);
+}
+
+Expr Sigmoid(const Expr& x, double alpha) {
+  return tir::Div(Like(x, 1), Like(x, 1) + Call(Intrinsic::kExp, {x * Like(x, -alpha)}));
+}
+
+Expr IsInf(const graph::Node& node, const Expr& x) {
+  const Expr any = Call(Intrinsic::kIsInf, {x});
+  const bool positive = node.Int("detect_positive", 1) != 0;
+  const bool negative = node.Int("detect_negative", 1) != 0;
+  if (positive && negative) return any;
+  if (!positive && !negative) return tir::And(any, tir::Bool(false));
+  return tir::And(any, positive ? tir::Lt(Like(x, 0), x) : tir::Lt(x, Like(x, 0)));
+}
+
 // Null if the operator is none of these.
 Expr Apply(const graph::Node& node, const Expr& x) {
   const std::string& op = node.op;
@@ -86,6 +104,7 @@ Expr Apply(const graph::Node& node, const Expr& x) {
     if (op == direct.name) return Call(direct.intrinsic, {x});
   }
   if (op == "Abs") return Abs(x);
+  if (op == "BitwiseNot") return tir::Not(x);
   if (op == "Celu") return Celu(x, node.Float("alpha", 1));
   if (op == "Dropout" || op == "Identity") return x;
   if (op == "Elu") return Elu(x, node.Float("alpha", 1), 1);
@@ -94,6 +113,8 @@ Expr Apply(const graph::Node& node, const Expr& x) {
     return HardSigmoid(x, node.Float("alpha", 0.2f), node.Float("beta", 0.5f));
   }
   if (op == "HardSwish") return x * HardSigmoid(x, 1.0 / 6, 0.5);
+  if (op == "IsInf") return IsInf(node, x);
+  if (op == "IsNaN") return Call(Intrinsic::kIsNan, {x});
   if (op == "LeakyRelu") {
     return Select(tir::Lt(x, Like(x, 0)), x * Like(x, node.Float("alpha", 0.01f)), x);
   }
@@ -106,12 +127,15 @@ Expr Apply(const graph::Node& node, const Expr& x) {
     return Elu(x, node.Float("alpha", 1.67326319217681884765625f),
                node.Float("gamma", 1.05070102214813232421875f));
   }
-  if (op == "Sigmoid") {
-    return tir::Div(Like(x, 1), Like(x, 1) + Call(Intrinsic::kExp, {x * Like(x, -1)}));
-  }
+  if (op == "Shrink") return Shrink(x, node.Float("bias", 0), node.Float("lambd", 0.5f));
+  if (op == "Sigmoid") return Sigmoid(x, 1);
   if (op == "Sign") return Sign(x);
   if (op == "Softplus") return Softplus(x);
   if (op == "Softsign") return tir::Div(x, Like(x, 1) + Abs(x));
+  if (op == "Swish") return x * Sigmoid(x, node.Float("alpha", 1));
+  if (op == "ThresholdedRelu") {
+    return Select(tir::Lt(Like(x, node.Float("alpha", 1)), x), x, Like(x, 0));
+  }
   return Expr();
 }
 
@@ -122,8 +146,8 @@ Status BuildUnary(Emitter& e) {
   const int x = e.Input(0);
   const DType type = e.dtype(x);
   // Operators on integers and bool that ONNX allows beside those on floats.
-  static constexpr std::string_view kAnyType[] = {"Abs", "Dropout", "Identity", "Neg",
-                                                  "Not", "Relu",    "Sign"};
+  static constexpr std::string_view kAnyType[] = {"Abs", "BitwiseNot", "Dropout", "Identity", "Neg",
+                                                  "Not", "Relu",       "Shrink",  "Sign"};
   bool any = false;
   for (std::string_view name : kAnyType) any |= e.node().op == name;
   if (!IsFloat(type) && !any) {

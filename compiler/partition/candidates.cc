@@ -22,6 +22,14 @@ OpKind KindOf(const Graph& graph, int id) { return ops::FindBuilder(graph.node(i
 
 int64_t Elements(const Graph& graph, int value) { return *graph::ElementCount(graph.shape(value)); }
 
+// Whether there is nothing to compute. Such a node gets no kernel.
+bool IsEmpty(const Graph& graph, const graph::Node& node) {
+  for (int value : node.outputs) {
+    if (value != kNone && graph.type(value).IsStatic() && Elements(graph, value) != 0) return false;
+  }
+  return true;
+}
+
 class Growth {
  public:
   Growth(const Graph& graph, const ops::Halos& halos) : graph_(graph), halos_(halos) {
@@ -78,7 +86,7 @@ class Growth {
   bool MayJoin(int seed, int id, int through) const {
     const graph::Node& node = graph_.node(id);
     const OpKind kind = KindOf(graph_, id);
-    if (node.outputs.size() != 1) return false;
+    if (node.outputs.size() != 1 || IsEmpty(graph_, node)) return false;
     if (KindOf(graph_, seed) == OpKind::kReduction) {
       return kind == OpKind::kElementwise &&
              graph_.shape(node.outputs[0]) == graph_.shape(graph_.node(seed).outputs[0]);
@@ -98,12 +106,14 @@ Result<std::vector<Chain>> CandidateChains(const Graph& graph, const ops::Halos&
   // All operators without kernel are named at once.
   std::string unknown;
   for (int id : graph.order()) {
+    if (IsEmpty(graph, graph.node(id))) continue;
     if (ops::FindBuilder(graph.node(id)) == nullptr) unknown += "\n  " + graph.node(id).Describe();
   }
   if (!unknown.empty()) return Unimplemented("no kernel is known for these nodes:" + unknown);
   const Growth growth(graph, halos);
   std::vector<Chain> chains;
   for (int id : graph.order()) {
+    if (IsEmpty(graph, graph.node(id))) continue;
     Chain chain{Group{{id}}};
     TEMPER_RETURN_IF_ERROR(BuildKernel(graph, halos, chain[0]).status());
     const graph::Node& node = graph.node(id);

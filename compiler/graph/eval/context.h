@@ -14,7 +14,7 @@ namespace temper::graph {
 struct EvalContext {
   const Node& node;
   const InferContext& types;         // resolved attributes and constant operands
-  std::vector<const Tensor*> in;     // null where absent (and for Shape and Size)
+  std::vector<const Tensor*> in;     // null where absent (and for Shape, Size and EyeLike)
   std::vector<ValueType> out_types;  // static for each output that is wanted
   std::vector<Tensor> out;           // to be filled
 
@@ -94,6 +94,7 @@ Result<bool> EvalSize(EvalContext& c);
 Result<bool> EvalConstant(EvalContext& c);
 Result<bool> EvalConstantOfShape(EvalContext& c);
 Result<bool> EvalRange(EvalContext& c);
+Result<bool> EvalEyeLike(EvalContext& c);  // like Shape, of the type of its operand only
 
 // reduce.cc
 Result<bool> EvalReduce(EvalContext& c);

@@ -27,7 +27,7 @@ EvalFunction FindEval(const Node& node) {
 Result<std::optional<int64_t>> FoldNode(Graph& graph, int node_id, int64_t max_bytes) {
   const std::optional<int64_t> not_folded;
   const Node& node = graph.node(node_id);
-  const bool type_only = node.Is("Shape") || node.Is("Size");
+  const bool type_only = node.Is("Shape") || node.Is("Size") || node.Is("EyeLike");
   std::vector<const Tensor*> in;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     in.push_back(graph.ConstantInput(node, i));

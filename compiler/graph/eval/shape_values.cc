@@ -39,6 +39,19 @@ Result<bool> EvalConstantOfShape(EvalContext& c) {
   return true;
 }
 
+Result<bool> EvalEyeLike(EvalContext& c) {
+  std::byte* out = c.Make();
+  const DType dtype = c.OutDType();
+  const Shape shape = c.OutShape();
+  const int64_t k = std::clamp(c.node.Int("k", 0), -shape[0], shape[1]);
+  for (int64_t row = 0; row < shape[0]; ++row) {
+    const int64_t column = row + k;
+    if (column < 0 || column >= shape[1]) continue;
+    StoreDouble(dtype, 1, out + (row * shape[1] + column) * ByteSize(dtype));
+  }
+  return true;
+}
+
 Result<bool> EvalRange(EvalContext& c) {
   std::byte* out = c.Make();
   const DType dtype = c.OutDType();

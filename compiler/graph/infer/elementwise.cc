@@ -72,6 +72,32 @@ Status InferPRelu(InferContext& c) {
   return InferSame(c);
 }
 
+Status InferFloat(InferContext& c) {
+  if (!IsFloat(c.dtype(0))) return c.Error("its input must be floating point");
+  return InferSame(c);
+}
+
+Status InferIsSpecial(InferContext& c) {
+  if (!IsFloat(c.dtype(0))) return c.Error("its input must be floating point");
+  return c.Set(0, DType::kBool, c.shape(0));
+}
+
+Status InferBitwise(InferContext& c) {
+  if (!IsInt(c.dtype(0))) return c.Error("its inputs must be integers");
+  return InferBroadcast(c);
+}
+
+Status InferBitShift(InferContext& c) {
+  if (!IsUnsignedInt(c.dtype(0))) return c.Error("its inputs must be unsigned integers");
+  const std::string direction = c.node().String("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") {
+    return c.Error(fmt::format("direction '{}' is neither LEFT nor RIGHT", direction));
+  }
+  return InferBroadcast(c);
+}
+
+Status InferCastLike(InferContext& c) { return c.Set(0, c.dtype(1), c.shape(0)); }
+
 Status InferCast(InferContext& c) {
   const std::optional<DType> to = ParseDType(c.node().String("to", ""));
   if (!to) return c.Error("attribute 'to' names no element type");

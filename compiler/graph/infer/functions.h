@@ -18,6 +18,11 @@ Status InferPRelu(InferContext& c);
 Status InferCast(InferContext& c);
 Status InferWhere(InferContext& c);
 Status InferDropout(InferContext& c);
+Status InferFloat(InferContext& c);      // one floating-point operand, same type
+Status InferIsSpecial(InferContext& c);  // one floating-point operand, bool result
+Status InferBitwise(InferContext& c);
+Status InferBitShift(InferContext& c);
+Status InferCastLike(InferContext& c);
 
 // conv_pool.cc
 Status InferConv(InferContext& c);
@@ -34,6 +39,13 @@ Status InferBatchNormalization(InferContext& c);
 Status InferLayerNormalization(InferContext& c);
 Status InferSoftmax(InferContext& c);  // one operand and an axis
 Status InferLRN(InferContext& c);
+Status InferGroupNormalization(InferContext& c);
+Status InferInstanceNormalization(InferContext& c);
+Status InferRmsNormalization(InferContext& c);
+
+// losses.cc
+Status InferNegativeLogLikelihoodLoss(InferContext& c);
+Status InferSoftmaxCrossEntropyLoss(InferContext& c);
 
 // reduce.cc
 Status InferReduce(InferContext& c);
@@ -57,6 +69,13 @@ Status InferExpand(InferContext& c);
 Status InferTile(InferContext& c);
 Status InferGather(InferContext& c);
 Status InferGatherElements(InferContext& c);
+
+// indexing.cc
+Status InferTrilu(InferContext& c);
+Status InferEyeLike(InferContext& c);
+Status InferOneHot(InferContext& c);
+Status InferGatherND(InferContext& c);
+Status InferReverseSequence(InferContext& c);
 
 // shape_values.cc
 Status InferShape(InferContext& c);

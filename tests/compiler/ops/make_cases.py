@@ -267,7 +267,66 @@ def movement():
     case("SpaceToDepth", [X(1, 2, 4, 6)], blocksize=2)
 
 
-for family in (unary, binary, window, matrix, reductions, movement):
+def bits():
+    case("IsInf", [C([np.nan, np.inf, -np.inf, 1.0])])
+    case("IsInf", [C([np.nan, np.inf, -np.inf, 1.0])], note="positive", detect_negative=0)
+    case("IsInf", [C([np.nan, np.inf, -np.inf, 1.0])], note="negative", detect_positive=0)
+    case("IsNaN", [C([np.nan, np.inf, -np.inf, 1.0])])
+    case("Shrink", [X(8)])
+    case("Shrink", [X(8)], note="soft", lambd=1.0, bias=0.5)
+    case("Shrink", [X(8, dtype="int32", low=-5, high=5)], note="int32", lambd=2.0, bias=1.0)
+    case("ThresholdedRelu", [X(8)])
+    case("ThresholdedRelu", [X(8)], note="alpha", alpha=0.25)
+    for direction in ("LEFT", "RIGHT"):
+        case("BitShift", [X(2, 4, dtype="uint8", low=0, high=255), X(4, dtype="uint8", low=0, high=7)],
+             note=direction.lower(), direction=direction)
+    case("BitwiseAnd", [X(2, 4, dtype="int32", low=-99, high=99), X(4, dtype="int32", low=-99, high=99)])
+    case("BitwiseOr", [X(2, 4, dtype="uint8", low=0, high=255), X(4, dtype="uint8", low=0, high=255)])
+    case("BitwiseXor", [X(2, 4, dtype="int16", low=-99, high=99), X(4, dtype="int16", low=-99, high=99)])
+    case("BitwiseNot", [X(4, dtype="uint16", low=0, high=999)])
+
+
+def indexing():
+    for upper in (0, 1):
+        case("Trilu", [X(2, 3, 4)], note=f"upper{upper}", upper=upper)
+        case("Trilu", [X(4, 3), C(-1, "int64")], note=f"upper{upper}_below", upper=upper)
+        case("Trilu", [X(4, 3), T([], dtype="int64", low=1, high=2)], note=f"upper{upper}_computed",
+             upper=upper)
+    case("OneHot", [C([0, -1, 7, 2], "int64"), C(4, "int64"), C([0.5, 3.0])])
+    case("OneHot", [X(2, 3, dtype="int64", low=0, high=4), C(5, "int64"), C([0, 1], "int64")],
+         note="axis1", axis=1)
+    case("GatherElements", [X(3, 4), C([[0, -1], [2, 1]], "int64")], axis=1)
+    case("GatherElements", [X(3, 4), X(2, 4, dtype="int32", low=0, high=3)], note="axis0")
+    case("GatherND", [X(3, 4, 2), C([[0, -1], [2, 1]], "int64")])
+    case("GatherND", [X(2, 4, 3), C([[1], [-1]], "int64")], note="batch", batch_dims=1)
+    case("GatherND", [X(2, 3), X(4, 2, dtype="int64", low=0, high=2)], note="scalars")
+    case("ReverseSequence", [X(4, 3, 2), C([4, 1, 3], "int64")])
+    case("ReverseSequence", [X(3, 4), C([4, 1, 3], "int64")], note="batch0", batch_axis=0, time_axis=1)
+
+
+def compositions():
+    case("CastLike", [X(6, low=-3, high=3), C(0, "int32")])
+    case("CastLike", [X(6), X(2)], note="same")
+    case("GroupNormalization", [X(2, 6, 3, 2), W(6), W(6)], num_groups=3)
+    case("InstanceNormalization", [X(2, 3, 4, 5), W(3), X(3)], epsilon=1e-3)
+    case("InstanceNormalization", [X(1, 4, 7), W(4), W(4)], note="1d")
+    for p in (1, 2):
+        case("LpNormalization", [X(3, 4)], note=f"p{p}", p=p, axis=p - 1)
+    case("MeanVarianceNormalization", [X(2, 3, 4, 4)])
+    case("MeanVarianceNormalization", [X(2, 3, 4)], note="axes", axes=[-1])
+    case("Hardmax", [C([[1, 3, 3], [2, 2, 0.0]])])
+    case("Hardmax", [X(2, 4, 3)], note="axis1", axis=1)
+    for reduction in ("none", "sum", "mean"):
+        case("NegativeLogLikelihoodLoss", [X(3, 5, 2), X(3, 2, dtype="int64", low=0, high=5)],
+             note=reduction, reduction=reduction)
+        case("NegativeLogLikelihoodLoss", [X(3, 5), C([1, -1, 4], "int64"), W(5, low=0.5)],
+             note="weight_" + reduction, reduction=reduction, ignore_index=-1)
+    case("SoftmaxCrossEntropyLoss", [X(3, 5), C([1, 2, 4], "int32")], outputs=2)
+    case("SoftmaxCrossEntropyLoss", [X(2, 5, 2), C([[1, 2], [4, 0]], "int64"), X(5, low=0.5)],
+         note="ignored", ignore_index=2)
+
+
+for family in (unary, binary, window, matrix, reductions, movement, bits, indexing, compositions):
     family()
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES))

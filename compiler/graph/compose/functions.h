@@ -1,0 +1,52 @@
+// The compositions, by family; compose.cc names the operators that they replace.
+#pragma once
+
+#include "compiler/graph/compose/composer.h"
+
+namespace temper::graph {
+
+// Replaces the node by others if its operator is a composition. INVALID_ARGUMENT or UNIMPLEMENTED,
+// naming the node, for forms that are not supported.
+Status ComposeNode(Graph& graph, int node_id);
+
+// casts.cc
+void ComposeCastLike(Composer& c);
+
+// normalizations.cc
+void ComposeGroupNormalization(Composer& c);
+void ComposeInstanceNormalization(Composer& c);
+void ComposeLpNormalization(Composer& c);
+void ComposeMeanVarianceNormalization(Composer& c);
+void ComposeRmsNormalization(Composer& c);
+void ComposeHardmax(Composer& c);
+
+// losses.cc
+void ComposeNegativeLogLikelihoodLoss(Composer& c);
+void ComposeSoftmaxCrossEntropyLoss(Composer& c);
+
+// attention.cc
+void ComposeAttention(Composer& c);
+void ComposeRotaryEmbedding(Composer& c);
+
+// signal.cc
+void ComposeDft(Composer& c);
+void ComposeStft(Composer& c);
+
+// resize.cc
+void ComposeResize(Composer& c);
+
+// pools.cc
+void ComposeGlobalLpPool(Composer& c);
+void ComposeLpPool(Composer& c);
+
+// geometry.cc
+void ComposeAffineGrid(Composer& c);
+void ComposeCenterCropPad(Composer& c);
+
+// integers.cc
+void ComposeConvInteger(Composer& c);
+void ComposeMatMulInteger(Composer& c);
+void ComposeQLinearConv(Composer& c);
+void ComposeQLinearMatMul(Composer& c);
+
+}  // namespace temper::graph

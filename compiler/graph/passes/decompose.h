@@ -1,0 +1,18 @@
+// Operators that are compositions of others become those (compose/functions.h).
+//
+//   before  y = InstanceNormalization(x, scale, bias)
+//   after   f = Reshape(x, [n, c, h * w]); l = LayerNormalization(f, 1) {axis = 2}
+//           r = Reshape(l, [n, c, h, w]); m = Mul(r, Reshape(scale, [c, 1, 1]))
+//           y = Add(m, Reshape(bias, [c, 1, 1]))
+//
+// A node whose results have no elements becomes constants.
+#pragma once
+
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+
+namespace temper::graph {
+
+Status RunDecompose(Graph& graph);
+
+}  // namespace temper::graph
