@@ -20,6 +20,11 @@ class MemoryStore : public Store {
   Result<std::unordered_set<Hash>> Tried(const RecordKey& key) override;
   Status ForEach(const RecordFilter& filter,
                  const std::function<bool(const Record&)>& visit) override;
+  Result<Losses> Salvage(const RecordFilter& filter,
+                         const std::function<bool(const Record&)>& visit) override {
+    TEMPER_RETURN_IF_ERROR(ForEach(filter, visit));
+    return Losses();
+  }
   Result<std::vector<KeySummary>> Summaries(const RecordFilter& filter) override;
   Result<StoreStats> Stats() override;
   Result<CheckReport> Check() override;

@@ -63,6 +63,18 @@ struct CheckReport {
   std::vector<std::string> problems;  // at most 100
 };
 
+// Records that a damaged store holds and cannot give, whatever was asked for. Where the damage
+// hides how many there were, as many as there may have been.
+struct Losses {
+  int64_t count = 0;
+  int64_t first = 0, last = 0;  // their numbers, as `temper db check` names them
+
+  void Add(int64_t number) {
+    if (count++ == 0) first = number;
+    last = number;
+  }
+};
+
 class RecordStore {
  public:
   virtual ~RecordStore() = default;
@@ -94,6 +106,10 @@ class RecordStore {
   // returns false. Records put meanwhile may or may not be seen. `visit` may use the store.
   virtual Status ForEach(const RecordFilter& filter,
                          const std::function<bool(const Record&)>& visit) = 0;
+
+  // ForEach that goes on past what is damaged, and says what it could not read.
+  virtual Result<Losses> Salvage(const RecordFilter& filter,
+                                 const std::function<bool(const Record&)>& visit) = 0;
 
   // One summary a key that has matching records, in the order of the keys.
   virtual Result<std::vector<KeySummary>> Summaries(const RecordFilter& filter) = 0;

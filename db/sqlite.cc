@@ -47,7 +47,8 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::string& path, Mo
                                                      int busy_ms) {
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE;
   if (mode == Mode::kCreate) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  if (mode == Mode::kWrite) flags |= SQLITE_OPEN_READWRITE;
+  // SQLite tidies up behind connections that may write only.
+  if (mode == Mode::kWrite || mode == Mode::kReadAlone) flags |= SQLITE_OPEN_READWRITE;
   if (mode == Mode::kRead || mode == Mode::kImmutable) flags |= SQLITE_OPEN_READONLY;
   auto state = std::make_unique<State>();
   state->path = path;
@@ -64,7 +65,10 @@ Result<std::unique_ptr<Connection>> Connection::Open(const std::string& path, Mo
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   // Nor may a damaged length make us allocate much.
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxRowBytes);
-  code = sqlite3_exec(handle, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
+  const char* settings = mode == Mode::kReadAlone
+                             ? "PRAGMA cell_size_check = ON; PRAGMA query_only = ON"
+                             : "PRAGMA cell_size_check = ON";
+  code = sqlite3_exec(handle, settings, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) return connection->Error(code);
   return connection;
 }

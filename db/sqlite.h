@@ -57,10 +57,11 @@ class Statement {
 class Connection {
  public:
   enum class Mode {
-    kCreate,    // for writing; made if it does not exist
-    kWrite,     // for writing; must exist
-    kRead,      // for reading
-    kImmutable  // for reading, when neither the file nor its folder can be written: no locks
+    kCreate,     // for writing; made if it does not exist
+    kWrite,      // for writing; must exist
+    kRead,       // for reading
+    kReadAlone,  // the same, and removes the files beside the database when it is the last to close
+    kImmutable   // for reading, when neither the file nor its folder can be written: no locks
   };
   // Waits up to `busy_ms` wherever another process holds a lock.
   static Result<std::unique_ptr<Connection>> Open(const std::string& path, Mode mode, int busy_ms);

@@ -171,8 +171,13 @@ Result<Database> OpenForWriting(const std::string& path, bool create, int busy_m
 Result<Database> OpenForReading(const std::string& path, int busy_ms, const Logger& log) {
   TEMPER_RETURN_IF_ERROR(CheckFile(path, /*may_be_missing=*/false));
   Database database;
-  TEMPER_ASSIGN_OR_RETURN(database.reader,
-                          Connection::Open(path, Connection::Mode::kRead, busy_ms));
+  // Without a log nobody writes now, so that whoever closes last may put away what reading makes
+  // beside the file; a log that is there is its writer's, or tells of a crash.
+  const bool alone = !FileExists(path + "-wal");
+  TEMPER_ASSIGN_OR_RETURN(
+      database.reader,
+      Connection::Open(path, alone ? Connection::Mode::kReadAlone : Connection::Mode::kRead,
+                       busy_ms));
   auto version = CheckedVersion(*database.reader, path);
   if (version.status().code() == Code::kPermissionDenied && FileSize(path + "-wal") == 0) {
     // A reader needs a file beside the database, which a read-only folder refuses. With no log

@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -15,6 +17,8 @@ namespace {
 
 constexpr size_t kMaxProblems = 100;
 constexpr int64_t kPageRows = 256;
+constexpr int64_t kMaxRecordsInAPage = 4096 / 128;  // of a file; three hashes alone are 96 bytes
+constexpr int64_t kHighestId = std::numeric_limits<int64_t>::max();
 
 constexpr char kOfKey[] =
     "WHERE w.hash = ?1 AND t.fingerprint = ?2 AND r.threads = ?3 AND r.numerics = ?4 ";
@@ -141,6 +145,35 @@ class SqliteStore final : public Store {
       WarnOfDamage(row.id);
       return true;
     });
+  }
+
+  Result<Losses> Salvage(const RecordFilter& filter,
+                         const std::function<bool(const Record&)>& visit) override {
+    Losses lost;
+    int64_t last = 0;
+    bool more = true;
+    const auto take = [&](const RecordRow& row) {
+      last = row.id;
+      if (row.intact) return more = visit(row.record);
+      lost.Add(row.id);
+      return true;
+    };
+    const Status read = ForEachRow(filter, take);
+    if (read.ok()) return lost;
+    if (read.code() != Code::kDataLoss) return read;
+    // The table's order is broken somewhere behind `last`: every record is sought by its number.
+    const int64_t highest = HighestRecord();
+    for (int64_t id = last + 1; id <= highest && more; ++id) {
+      std::vector<RecordRow> row;
+      const Status found = ReadPage(filter, id - 1, id, row);
+      if (!found.ok() && found.code() != Code::kDataLoss) return found;
+      if (!row.empty() && row[0].id == id) {
+        take(row[0]);
+      } else if (!found.ok()) {
+        lost.Add(id);
+      }
+    }
+    return lost;
   }
 
   Result<std::vector<KeySummary>> Summaries(const RecordFilter& filter) override {
@@ -329,34 +362,63 @@ class SqliteStore final : public Store {
     return records;
   }
 
+  // The rows that match with numbers from `after` + 1 to `until`, at most kPageRows.
+  Status ReadPage(const RecordFilter& filter, int64_t after, int64_t until,
+                  std::vector<RecordRow>& page) {
+    FilterSql conditions(filter);
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(
+        Statement rows,
+        database_.reader->Prepare(std::string(kSelectRecords) + "WHERE r.id > ?6 AND r.id <= ?8" +
+                                  conditions.conditions() + " ORDER BY r.id LIMIT ?7"));
+    conditions.Bind(rows);
+    rows.BindInt(6, after).BindInt(7, kPageRows).BindInt(8, until);
+    for (;;) {
+      TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+      if (!row) return OkStatus();
+      page.push_back(ReadRecord(rows));
+    }
+  }
+
   // Reads page by page, so that no long reading keeps the log from being emptied, and `visit` may
-  // use the store.
+  // use the store. What was read before an error is visited.
   Status ForEachRow(const RecordFilter& filter,
                     const std::function<bool(const RecordRow&)>& visit) {
-    FilterSql conditions(filter);
     int64_t last_id = 0;
     for (;;) {
       std::vector<RecordRow> page;
-      {
-        std::lock_guard lock(read_mutex_);
-        TEMPER_ASSIGN_OR_RETURN(
-            Statement rows,
-            database_.reader->Prepare(std::string(kSelectRecords) + "WHERE r.id > ?6" +
-                                      conditions.conditions() + " ORDER BY r.id LIMIT ?7"));
-        conditions.Bind(rows);
-        rows.BindInt(6, last_id).BindInt(7, kPageRows);
-        for (;;) {
-          TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
-          if (!row) break;
-          page.push_back(ReadRecord(rows));
-        }
-      }
-      if (page.empty()) return OkStatus();
-      last_id = page.back().id;
+      const Status read = ReadPage(filter, last_id, kHighestId, page);
       for (const RecordRow& row : page) {
+        if (row.id <= last_id) return DataLoss(path_ + " is damaged: its records are out of order");
+        last_id = row.id;
         if (!visit(row)) return OkStatus();
       }
+      if (!read.ok()) return read;
+      if (page.empty()) return OkStatus();
     }
+  }
+
+  // The number of the last record of a damaged file: as the table says, else as its index does,
+  // else as many as fit in the file.
+  int64_t HighestRecord() {
+    std::lock_guard lock(read_mutex_);
+    Connection& reader = *database_.reader;
+    const auto pages = reader.QueryInt("PRAGMA page_count");
+    const int64_t fitting = pages.ok() ? *pages * kMaxRecordsInAPage : 0;
+    if (auto last = reader.QueryInt("SELECT max(id) FROM record NOT INDEXED"); last.ok()) {
+      return std::min(*last, fitting);
+    }
+    int64_t highest = 0;
+    for (const char* order : {"ASC", "DESC"}) {
+      auto rows = reader.Prepare(
+          std::string("SELECT id FROM record INDEXED BY record_by_time ORDER BY workload ") +
+          order);
+      if (!rows.ok()) continue;
+      Result<bool> row = rows->Step();
+      for (; row.ok() && *row; row = rows->Step()) highest = std::max(highest, rows->Int(0));
+      if (row.ok()) return std::min(highest, fitting);
+    }
+    return fitting;
   }
 
   // Fills what a summary says of its key's workload and target.

@@ -2,7 +2,9 @@
 //
 // One connection writes, in WAL mode with synchronous=FULL, and all checkpoints are its own;
 // readers, in this process or others, are read-only. That also keeps clear of SQLite's WAL-reset
-// bug (3.7.0 to 3.51.2), which needs two connections that write or checkpoint at the same time. A
+// bug (3.7.0 to 3.51.2), which needs two connections that write or checkpoint at the same time. (A
+// reader that finds no writer tidies up when it is the last to close, under SQLite's exclusive
+// lock.) A
 // second writing process is refused. Writes that arrive together are committed together. Every row
 // has a checksum: a row that does not match is a miss, reported to the log and by Check().
 #pragma once

@@ -65,7 +65,7 @@ LineKind ReadLine(std::istream& in, std::string& line) {
 
 Result<TransferReport> Export(RecordStore& store, const RecordFilter& filter, std::ostream& out) {
   TransferReport report;
-  TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const Record& record) {
+  TEMPER_ASSIGN_OR_RETURN(report.lost, store.Salvage(filter, [&](const Record& record) {
     out << RecordToJson(record) << '\n';
     ++report.lines;
     return out.good();

@@ -15,7 +15,8 @@ namespace temper::db {
 struct TransferReport {
   int64_t lines = 0;  // read or written, empty ones aside
   MergeCounts counts;
-  int64_t bad = 0;
+  int64_t bad = 0;  // lines that are no records
+  Losses lost;      // of a damaged database
   // "line 7: ..." of the first bad ones, at most kMaxReportedLines.
   std::vector<std::string> errors;
 };
@@ -23,7 +24,8 @@ inline constexpr size_t kMaxReportedLines = 20;
 // The longest line that Import reads, in bytes; a longer one is bad.
 inline constexpr size_t kMaxLineBytes = 8 << 20;
 
-// Writes the records that match, oldest first, one a line.
+// Writes the records that match, oldest first, one a line. Of a damaged database those that can be
+// read, and `lost` counts the others.
 Result<TransferReport> Export(RecordStore& store, const RecordFilter& filter, std::ostream& out);
 
 // Merges the records of every good line into `store`, never over better ones, and goes on past bad

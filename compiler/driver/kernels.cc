@@ -37,6 +37,30 @@ std::vector<Pass> Passes() {
   return passes;
 }
 
+// Kernels that no node of the source model is in change a layout for one that is: for the one that
+// reads what they write, else for the one that wrote what they read. Where they are alone between
+// an input and an output, the output's name has to do.
+void NameLayoutKernels(const graph::Graph& graph, std::vector<partition::Kernel>& kernels) {
+  std::map<int, std::string> reader, writer;  // by value
+  for (size_t k = kernels.size(); k-- > 0;) {
+    partition::Kernel& kernel = kernels[k];
+    for (int value : kernel.output_values) {
+      const auto found = reader.find(value);
+      if (kernel.sources.empty() && found != reader.end()) kernel.sources = {found->second};
+    }
+    if (kernel.sources.empty()) continue;
+    for (int value : kernel.input_values) reader[value] = kernel.sources.front();
+  }
+  for (partition::Kernel& kernel : kernels) {
+    for (int value : kernel.input_values) {
+      const auto found = writer.find(value);
+      if (kernel.sources.empty() && found != writer.end()) kernel.sources = {found->second};
+    }
+    if (kernel.sources.empty()) kernel.sources = {graph.value(kernel.output_values[0]).name};
+    for (int value : kernel.output_values) writer[value] = kernel.sources.back();
+  }
+}
+
 Status CheckDisabled(const std::vector<Pass>& passes, const std::vector<std::string>& disabled) {
   for (const std::string& name : disabled) {
     std::string known;
@@ -80,6 +104,10 @@ std::vector<std::string> PassNames() {
   return names;
 }
 
+Status CheckDisabledPasses(const std::vector<std::string>& names) {
+  return CheckDisabled(Passes(), names);
+}
+
 Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOptions& options,
                                   const Target& /*target*/) {
   const std::vector<Pass> passes = Passes();
@@ -101,6 +129,7 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
 
   auto partition = partition::PartitionGraph(graph, {});
   if (!partition.ok()) return partition.status().WithContext(model);
+  NameLayoutKernels(graph, partition->kernels);
   result.storage.resize(graph.value_count());
   std::iota(result.storage.begin(), result.storage.end(), 0);
   std::map<Hash, int> known;

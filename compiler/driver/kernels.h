@@ -28,7 +28,8 @@ struct ModelKernel {
   int workload = 0;                // index into ModelKernels::workloads
   std::vector<int> inputs;         // graph values, one an input of the workload's program
   std::vector<int> outputs;        // graph values, one an output of it
-  std::vector<std::string> nodes;  // names of the source model's nodes in it
+  std::vector<std::string> nodes;  // names of the source model's nodes in it; of a kernel that
+                                   // only changes a layout, that of the node it does so for
 };
 
 // A distinct computation: kernels with the same one share their code and their records.
@@ -53,6 +54,9 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
 
 // The names of the graph passes in their order, for --disable-pass and --print-after.
 std::vector<std::string> PassNames();
+
+// OK where each is a pass that may be left out; else INVALID_ARGUMENT lists those that may.
+Status CheckDisabledPasses(const std::vector<std::string>& names);
 
 // One tuning task: a workload with how often the model runs it.
 struct TuningTask {

@@ -6,6 +6,7 @@
 // schedule packs it. Axes of extent 1 are left out of the reduction, so that a 1x1 convolution
 // reduces over channels only and a depthwise one over the window only.
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/product_sum.h"
 #include "compiler/ops/window.h"
 
 namespace temper::ops {
@@ -44,36 +45,21 @@ Status BuildConv(Emitter& e) {
     reduced.push_back(per_group);
   }
 
-  const DType type = e.dtype(x), accumulator = AccumulatorType(type);
-  auto widen = [&](const Expr& v) { return accumulator == type ? v : tir::Cast(accumulator, v); };
-  const bool last = e.HasInput(2) || accumulator != type;
-  const int sum = e.AddReduction(
-      out, reduced, te::Combiner::kSum, last ? ".sum" : "",
-      [&](const Indices& point, const Indices& r) {
-        const Expr c = point[channel_axis];
-        Indices taps;
-        for (int axis : tap_axis) taps.push_back(axis < 0 ? Expr(0) : r[axis]);
-        const Expr i = input_axis < 0 ? Expr(0) : r[input_axis];
-        Expr channel = i;
-        if (group > 1) {
-          channel = tir::FloorDiv(c, Expr(results / group)) * Expr(per_group) + i;
-        }
-        Indices weight_indices{c, i};
-        weight_indices.insert(weight_indices.end(), taps.begin(), taps.end());
-        const auto position = std::span(point).subspan(first, window.rank());
-        const Expr value = e.ReadTensor(
-            image.tensor,
-            WindowIndices(window, channel_axis, image, point[0], channel, position, taps));
-        return widen(value) * widen(e.Read(w, weight_indices));
-      });
-  if (!last) {
-    e.Define(y, sum);
-    return OkStatus();
-  }
-  e.DefinePoints(0, [&](const Indices& point) {
-    Expr v = e.ReadTensor(sum, point);
-    if (e.HasInput(2)) v = v + widen(e.Read(e.Input(2), Indices{point[channel_axis]}));
-    return accumulator == type ? v : tir::Cast(type, v);
+  DefineProductSum(e, channel_axis, reduced, [&](const Indices& point, const Indices& r) {
+    const Expr c = point[channel_axis];
+    Indices taps;
+    for (int axis : tap_axis) taps.push_back(axis < 0 ? Expr(0) : r[axis]);
+    const Expr i = input_axis < 0 ? Expr(0) : r[input_axis];
+    Expr channel = i;
+    if (group > 1) {
+      channel = tir::FloorDiv(c, Expr(results / group)) * Expr(per_group) + i;
+    }
+    Indices weight_indices{c, i};
+    weight_indices.insert(weight_indices.end(), taps.begin(), taps.end());
+    const auto position = std::span(point).subspan(first, window.rank());
+    const Expr value = e.ReadTensor(image.tensor, WindowIndices(window, channel_axis, image,
+                                                                point[0], channel, position, taps));
+    return Factors{value, e.Read(w, weight_indices)};
   });
   return OkStatus();
 }

@@ -4,6 +4,7 @@
 //   k]
 // over those k for which the division is exact and inside the operand.
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/product_sum.h"
 #include "compiler/ops/window.h"
 
 namespace temper::ops {
@@ -43,42 +44,28 @@ Status BuildConvTranspose(Emitter& e) {
   const int64_t per_group = channels / group;
   graph::Shape reduced(weight.begin() + 2, weight.end());
   reduced.push_back(per_group);
-  const DType type = e.dtype(x), accumulator = AccumulatorType(type);
-  auto widen = [&](const Expr& v) { return accumulator == type ? v : tir::Cast(accumulator, v); };
-  const bool last = e.HasInput(2) || accumulator != type;
-  const int sum = e.AddReduction(
-      out, reduced, te::Combiner::kSum, last ? ".sum" : "",
-      [&](const Indices& point, const Indices& r) {
-        const Expr c = point[channel_axis];
-        const Expr group_of = tir::FloorDiv(c, Expr(weight[1]));
-        const Expr channel = group > 1 ? group_of * Expr(per_group) + r[n] : r[n];
-        Indices image(in.size());
-        Indices weights{channel, group > 1 ? tir::FloorMod(c, Expr(weight[1])) : c};
-        image[0] = point[0];
-        image[channel_axis] = channel;
-        Expr inside = tir::Bool(true);
-        auto require = [&](const Expr& condition) {
-          inside = inside->IsInt(1) ? condition : tir::And(inside, condition);
-        };
-        for (size_t d = 0; d < n; ++d) {
-          const Expr at = point[first + d] + Expr(pads[d]) - r[d] * Expr(dilations[d]);
-          image[first + d] = tir::FloorDiv(at, Expr(strides[d]));
-          if (strides[d] > 1) require(tir::Eq(tir::FloorMod(at, Expr(strides[d])), Expr(0)));
-          require(tir::Le(Expr(0), at));
-          require(tir::Lt(image[first + d], Expr(in[first + d])));
-          weights.push_back(r[d]);
-        }
-        return tir::Select(inside, widen(e.Read(x, image)), tir::Number(accumulator, 0)) *
-               widen(e.Read(w, weights));
-      });
-  if (!last) {
-    e.Define(y, sum);
-    return OkStatus();
-  }
-  e.DefinePoints(0, [&](const Indices& point) {
-    Expr v = e.ReadTensor(sum, point);
-    if (e.HasInput(2)) v = v + widen(e.Read(e.Input(2), Indices{point[channel_axis]}));
-    return accumulator == type ? v : tir::Cast(type, v);
+  DefineProductSum(e, channel_axis, reduced, [&](const Indices& point, const Indices& r) {
+    const Expr c = point[channel_axis];
+    const Expr group_of = tir::FloorDiv(c, Expr(weight[1]));
+    const Expr channel = group > 1 ? group_of * Expr(per_group) + r[n] : r[n];
+    Indices image(in.size());
+    Indices weights{channel, group > 1 ? tir::FloorMod(c, Expr(weight[1])) : c};
+    image[0] = point[0];
+    image[channel_axis] = channel;
+    Expr inside = tir::Bool(true);
+    auto require = [&](const Expr& condition) {
+      inside = inside->IsInt(1) ? condition : tir::And(inside, condition);
+    };
+    for (size_t d = 0; d < n; ++d) {
+      const Expr at = point[first + d] + Expr(pads[d]) - r[d] * Expr(dilations[d]);
+      image[first + d] = tir::FloorDiv(at, Expr(strides[d]));
+      if (strides[d] > 1) require(tir::Eq(tir::FloorMod(at, Expr(strides[d])), Expr(0)));
+      require(tir::Le(Expr(0), at));
+      require(tir::Lt(image[first + d], Expr(in[first + d])));
+      weights.push_back(r[d]);
+    }
+    const Expr value = e.Read(x, image);
+    return Factors{value, e.Read(w, weights), inside};
   });
   return OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/loaded_model.h"
+#include "compiler/tools/model_flags.h"
 
 namespace temper::tools {
 namespace {
@@ -151,7 +152,7 @@ Command AddBenchCommand(CLI::App& root) {
   app->add_option("--threads", flags->threads, "Threads; 0: those it was compiled for")
       ->check(CLI::Range(0, 256));
   app->add_option("--seconds", flags->seconds, "How long to measure")
-      ->check(CLI::Range(0.0, 86400.0))
+      ->check(NumberCheck(0, 86400, /*least_excluded=*/true))
       ->capture_default_str();
   app->add_flag("--profile", flags->profile, "Time each kernel too");
   app->add_flag("--json", flags->json, "One JSON object on stdout");

@@ -61,7 +61,7 @@ std::string Table(const driver::CompileReport& report) {
     all_known &= known;
     rows.push_back({k.name, k.workload.substr(0, 12), std::string(driver::SourceName(k.source)),
                     known ? fmt::format("{:.1f}", k.expected_us) : "-",
-                    k.nodes.empty() ? "(layout)" : EscapeControl(JoinStrings(k.nodes, ", "))});
+                    EscapeControl(JoinStrings(k.nodes, ", "))});
   }
   std::string text = FormatTable(rows, {false, false, false, true});
   if (all_known) text += fmt::format("expected: {:.3f} ms a run\n", total_us * 1e-3);
@@ -143,7 +143,7 @@ Command AddCompileCommand(CLI::App& root) {
   app->add_option("-o,--output", flags->output, "Where to write the compiled model (.so)")
       ->required();
   app->add_option("--db", flags->db, "Tuning database");
-  app->add_option("--server", flags->server, "HOST:PORT of a tuner-server");
+  AddServerOption(app, &flags->server);
   AddTargetOption(app, &flags->model);
   AddThreadsOption(app, &flags->model);
   app->add_flag("--require-tuned", flags->require_tuned, "Fail where a kernel has no record");

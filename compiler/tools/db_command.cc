@@ -1,6 +1,7 @@
 // temper db: looking after a tuning database.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -22,7 +23,9 @@ constexpr std::string_view kExample = R"(Example:
   temper db export --db tuning.db -o records.jsonl
   temper db import --db tuning.db records.jsonl    # never over better records
   temper db merge --db tuning.db other.db
-  temper db check --db tuning.db)";
+  temper db check --db tuning.db
+import and merge make the database if it is not there. export writes what can be read of a damaged
+one, and then exits with 1.)";
 
 struct DbFlags {
   std::string db;
@@ -36,6 +39,7 @@ Result<std::unique_ptr<db::Store>> Open(const std::string& path, bool write) {
   const Logger log = Logger::Stderr("temper", LogLevel::kWarning);
   db::SqliteOptions options;
   options.log = log;
+  options.create = write;
   return write ? db::OpenSqliteStore(path, options) : db::OpenSqliteStoreReadOnly(path, options);
 }
 
@@ -73,7 +77,7 @@ int Export(const DbFlags& flags) {
   db::RecordFilter filter;
   if (!flags.target.empty()) {
     auto target = ParseTarget(flags.target);
-    if (!target.ok()) return FailUsage("db export", target.status().message());
+    if (!target.ok()) return FailUsage("db export", "--target: " + target.status().message());
     filter.target = Fingerprint(*target);
   }
   auto store = Open(flags.db, false);
@@ -91,18 +95,25 @@ int Export(const DbFlags& flags) {
     if (!file) return Fail(DataLoss("cannot write " + flags.file + ": is the disk full?"));
   }
   std::cerr << fmt::format("{} records\n", report->lines);
-  return Flush();
+  const int flushed = Flush();
+  if (report->lost.count == 0) return flushed;
+  return Fail(DataLoss(fmt::format(
+      "{} is damaged: {} of its records cannot be read, number {} to {} among them; the others "
+      "were exported",
+      flags.db, report->lost.count, report->lost.first, report->lost.last)));
 }
 
 int Import(const DbFlags& flags) {
-  auto store = Open(flags.db, true);
-  if (!store.ok()) return Fail(store.status());
   const bool from_stdin = flags.file == "-";
   std::ifstream file;
   if (!from_stdin) {
     file.open(flags.file, std::ios::binary);
-    if (!file) return Fail(ErrnoStatus(errno, "cannot open " + flags.file));
+    // A folder opens, and fails when it is read.
+    if (file) file.peek();
+    if (!file && !file.eof()) return Fail(ErrnoStatus(errno, "cannot read " + flags.file));
   }
+  auto store = Open(flags.db, true);
+  if (!store.ok()) return Fail(store.status());
   auto report = db::Import(from_stdin ? std::cin : file, **store);
   if (!report.ok()) return Fail(report.status());
   if (flags.json) {
@@ -126,14 +137,23 @@ int Import(const DbFlags& flags) {
 }
 
 int Merge(const DbFlags& flags) {
+  // What cannot be read is told before a database is made.
+  std::vector<std::unique_ptr<db::Store>> others;
+  for (const std::string& other : flags.others) {
+    std::error_code ignored;
+    if (std::filesystem::equivalent(other, flags.db, ignored)) {
+      return FailUsage("db merge", other + " cannot be merged into itself");
+    }
+    auto from = Open(other, false);
+    if (!from.ok()) return Fail(from.status());
+    others.push_back(*std::move(from));
+  }
   auto store = Open(flags.db, true);
   if (!store.ok()) return Fail(store.status());
   db::MergeCounts total;
-  for (const std::string& other : flags.others) {
-    auto from = Open(other, false);
-    if (!from.ok()) return Fail(from.status());
-    auto report = db::MergeStores(**from, {}, **store);
-    if (!report.ok()) return Fail(report.status().WithContext(other));
+  for (size_t i = 0; i < others.size(); ++i) {
+    auto report = db::MergeStores(*others[i], {}, **store);
+    if (!report.ok()) return Fail(report.status().WithContext(flags.others[i]));
     total.added += report->counts.added;
     total.replaced += report->counts.replaced;
     total.kept += report->counts.kept;
@@ -188,13 +208,15 @@ Command AddDbCommand(CLI::App& root) {
   stats->add_flag("--json", flags->json, json);
   CLI::App* check = AddVerb(app, flags, "check", "Verify its structure and every record");
   check->add_flag("--json", flags->json, json);
-  CLI::App* out = AddVerb(app, flags, "export", "Write its records as JSON lines");
+  CLI::App* out =
+      AddVerb(app, flags, "export", "Write its records as JSON lines, past what is damaged");
   out->add_option("-o,--output", flags->file, "File; without it stdout");
   out->add_option("--target", flags->target, "Only records of this target");
-  CLI::App* in = AddVerb(app, flags, "import", "Add records from JSON lines");
+  CLI::App* in = AddVerb(app, flags, "import", "Add records from JSON lines; makes the database");
   in->add_option("file", flags->file, "File, or - for stdin")->required();
   in->add_flag("--json", flags->json, json);
-  CLI::App* merge = AddVerb(app, flags, "merge", "Add the records of other databases");
+  CLI::App* merge =
+      AddVerb(app, flags, "merge", "Add the records of other databases; makes the database");
   merge->add_option("others", flags->others, "Databases to read")->required();
   merge->add_flag("--json", flags->json, json);
   return {app, [=] {

@@ -72,8 +72,7 @@ Command AddDevicesCommand(CLI::App& root) {
   auto flags = std::make_shared<DevicesFlags>();
   CLI::App* app = root.add_subcommand("devices", "List the workers of a tuner-server");
   app->footer(std::string(kExample));
-  app->add_option("--server", flags->server, "HOST:PORT of the tuner-server")
-      ->capture_default_str();
+  AddServerOption(app, &flags->server)->capture_default_str();
   app->add_flag("--json", flags->json, "One JSON object on stdout");
   return {app, [flags] { return Devices(*flags); }};
 }

@@ -5,11 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "compiler/driver/choose.h"
 #include "compiler/graph/print.h"
+#include "compiler/schedule/text.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/loaded_model.h"
 #include "compiler/tools/model_flags.h"
+#include "compiler/tools/untuned.h"
 
 namespace temper::tools {
 namespace {
@@ -17,7 +20,8 @@ namespace {
 constexpr std::string_view kExample = R"(Example:
   temper inspect model.onnx              # the graph after all passes, and its kernels
   temper inspect model.onnx --print-after import
-  temper inspect model.so --schedules    # kernels, their schedules, where those came from)";
+  temper inspect model.so --schedules    # kernels, their schedules, where those came from
+  temper inspect model.onnx --schedules  # those that compiling without records would choose)";
 
 struct InspectFlags {
   ModelFlags model;
@@ -114,6 +118,15 @@ int InspectModel(const InspectFlags& flags) {
   if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
   auto model = driver::BuildKernels(flags.model.model, *frontend, *target);
   if (!model.ok()) return Fail(model.status());
+  std::vector<std::string> schedules(model->workloads.size());
+  if (flags.schedules) {
+    auto chosen = driver::ChooseSchedules(model->workloads, {*target, flags.model.threads}, nullptr,
+                                          UntunedChooser(), nullptr);
+    if (!chosen.ok()) return Fail(chosen.status());
+    for (size_t i = 0; i < schedules.size(); ++i) {
+      schedules[i] = schedule::ToText((*chosen)[i].schedule);
+    }
+  }
   if (flags.json) {
     nlohmann::json kernels = nlohmann::json::array();
     for (const driver::ModelKernel& k : model->kernels) {
@@ -122,6 +135,7 @@ int InspectModel(const InspectFlags& flags) {
                          {"name", w.name},
                          {"workload", w.hash.Hex()},
                          {"flops", te::FlopCount(w.program)}});
+      if (flags.schedules) kernels.back()["schedule"] = schedules[k.workload];
     }
     Print(nlohmann::json{{"kernels", kernels}, {"passes", driver::PassNames()}}.dump(
               -1, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -135,11 +149,15 @@ int InspectModel(const InspectFlags& flags) {
     const driver::KernelWorkload& w = model->workloads[k.workload];
     rows.push_back({std::to_string(i), w.name,
                     fmt::format("{:.2f}", te::FlopCount(w.program) * 1e-6), w.hash.ShortHex(),
-                    k.nodes.empty() ? "(layout)" : EscapeControl(JoinStrings(k.nodes, ", "))});
+                    EscapeControl(JoinStrings(k.nodes, ", "))});
   }
   Print(FormatTable(rows, {true, false, true}));
   Print(fmt::format("{} kernels, {} distinct\npasses: {}\n", model->kernels.size(),
                     model->workloads.size(), JoinStrings(driver::PassNames(), ", ")));
+  for (size_t i = 0; flags.schedules && i < schedules.size(); ++i) {
+    const driver::KernelWorkload& w = model->workloads[i];
+    Print(fmt::format("\n# {} {}\n{}\n", w.hash.ShortHex(), EscapeControl(w.name), schedules[i]));
+  }
   return Flush();
 }
 
@@ -152,8 +170,9 @@ Command AddInspectCommand(CLI::App& root) {
   AddModelOptions(app, &flags->model, true);
   app->get_option("model")->description("ONNX model, or compiled model (.so)");
   AddTargetOption(app, &flags->model);
+  AddThreadsOption(app, &flags->model);
   app->add_flag("--kernels", flags->kernels_only, "The kernels alone, without the graph");
-  app->add_flag("--schedules", flags->schedules, "Of a compiled model: print the schedules too");
+  app->add_flag("--schedules", flags->schedules, "Print the schedules too");
   app->add_flag("--json", flags->json, "One JSON object on stdout");
   return {app, [flags] {
             return IsCompiled(flags->model.model) ? InspectCompiled(*flags) : InspectModel(*flags);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "deploy/runtime/temper.h"
@@ -22,6 +23,30 @@ std::string NamedVerb(const CLI::App& root) {
     app = named.front();
     verb += " " + app->get_name();
   }
+}
+
+// Where the word at which a verb should stand is none: says so, with those that there are.
+bool SayUnknownVerb(CLI::App& root, int argc, char** argv) {
+  CLI::App* app = &root;
+  std::string path = root.get_name();
+  for (int i = 1; i < argc; ++i) {
+    const std::vector<CLI::App*> verbs = app->get_subcommands([](const CLI::App*) { return true; });
+    if (verbs.empty() || argv[i][0] == '-') return false;
+    CLI::App* named = nullptr;
+    std::string names;
+    for (CLI::App* verb : verbs) {
+      if (verb->get_name() == argv[i]) named = verb;
+      names += (names.empty() ? "" : ", ") + verb->get_name();
+    }
+    if (named == nullptr) {
+      std::cerr << path << ": there is no verb " << temper::Quoted(argv[i])
+                << ". The verbs are: " << names << ".\nSee " << path << " --help.\n";
+      return true;
+    }
+    app = named;
+    path += " " + app->get_name();
+  }
+  return false;
 }
 
 }  // namespace
@@ -46,6 +71,7 @@ int main(int argc, char** argv) {
     root.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return root.exit(e);  // --help, --version
+    if (SayUnknownVerb(root, argc, argv)) return temper::tools::kExitUsage;
     std::cerr << NamedVerb(root) << ": " << e.what() << "\nSee " << NamedVerb(root) << " --help.\n";
     return temper::tools::kExitUsage;
   }

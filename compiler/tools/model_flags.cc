@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/host_port.h"
 #include "base/text.h"
 #include "compiler/graph/print.h"
 #include "compiler/import/import.h"
@@ -33,6 +34,25 @@ void AddThreadsOption(CLI::App* app, ModelFlags* flags) {
       ->capture_default_str();
 }
 
+CLI::Option* AddServerOption(CLI::App* app, std::string* server) {
+  return app->add_option("--server", *server, "HOST:PORT of a tuner-server")
+      ->check([](const std::string& text) {
+        return ParseHostPort(text).status().message();  // "": well-formed
+      });
+}
+
+CLI::Validator NumberCheck(double least, double most, bool least_excluded) {
+  const auto check = [=](const std::string& text) -> std::string {
+    const auto value = ParseDouble(text);
+    if (value.ok() && *value <= most && (least_excluded ? *value > least : *value >= least)) {
+      return "";
+    }
+    return fmt::format("{} is not a number {} {} and up to {}", Quoted(text),
+                       least_excluded ? "above" : "from", least, most);
+  };
+  return CLI::Validator(check, "", "");
+}
+
 Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
   driver::FrontendOptions options;
   importer::ImportOptions import;
@@ -41,13 +61,15 @@ Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
   }
   options.shapes = std::move(import.shapes);
   options.disabled_passes = flags.disabled_passes;
+  TEMPER_RETURN_IF_ERROR(
+      driver::CheckDisabledPasses(flags.disabled_passes).WithContext("--disable-pass"));
   std::vector<std::string> known = driver::PassNames();
   known.emplace_back("import");
   known.emplace_back("all");
   for (const std::string& name : flags.print_after) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return InvalidArgument(fmt::format("there is no pass {}. There are: {}", Quoted(name),
-                                         JoinStrings(known, ", ")));
+      return InvalidArgument(fmt::format("--print-after: there is no pass {}. There are: {}",
+                                         Quoted(name), JoinStrings(known, ", ")));
     }
   }
   if (!flags.print_after.empty()) {

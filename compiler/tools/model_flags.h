@@ -27,6 +27,13 @@ void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes = false);
 void AddTargetOption(CLI::App* app, ModelFlags* flags);
 void AddThreadsOption(CLI::App* app, ModelFlags* flags);
 
+// --server HOST:PORT, which must be well-formed if it is given.
+CLI::Option* AddServerOption(CLI::App* app, std::string* server);
+
+// For CLI::Option::check: a finite number from `least` (or above it, where `least_excluded`) to
+// `most`. CLI::Range lets NaN pass.
+CLI::Validator NumberCheck(double least, double most, bool least_excluded = false);
+
 // The flags in the driver's terms. INVALID_ARGUMENT: wrong usage. `print_after` prints to stderr.
 Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags);
 

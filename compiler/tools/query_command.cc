@@ -111,7 +111,7 @@ int Query(const QueryFlags& flags) {
     return FailUsage("query", "--shape needs --model");
   }
   auto target = ParseTarget(flags.model.target);
-  if (!target.ok()) return FailUsage("query", target.status().message());
+  if (!target.ok()) return FailUsage("query", "--target: " + target.status().message());
   if (flags.target_given || of_model) filter.target = Fingerprint(*target);
   if (flags.threads_given || of_model) filter.threads = flags.model.threads;
   std::vector<driver::TuningTask> tasks;
@@ -171,7 +171,7 @@ Command AddQueryCommand(CLI::App& root) {
   CLI::App* app = root.add_subcommand("query", "Show what tuning learned");
   app->footer(std::string(kExample));
   app->add_option("--db", flags->db, "Tuning database");
-  app->add_option("--server", flags->server, "HOST:PORT of a tuner-server");
+  AddServerOption(app, &flags->server);
   app->add_option("--model", flags->model.model, "Only the kernels of this ONNX model");
   app->add_option("--shape", flags->model.shapes, "INPUT=1x3x224x224, with --model");
   AddTargetOption(app, &flags->model);

@@ -11,6 +11,7 @@
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/loaded_model.h"
+#include "compiler/tools/model_flags.h"
 
 namespace temper::tools {
 namespace {
@@ -210,7 +211,7 @@ Command AddRunCommand(CLI::App& root) {
   app->add_option("--input", flags->inputs, "NAME=@FILE.npy, once an input");
   app->add_option("--expect", flags->expected, "NAME=@FILE.npy: compare an output with it");
   app->add_option("--tolerance", flags->tolerance, "Allowed difference in standard deviations")
-      ->check(CLI::NonNegativeNumber)
+      ->check(NumberCheck(0, 1e30))
       ->capture_default_str();
   app->add_option("--output-dir", flags->output_dir, "Write each output to a file NAME.npy there");
   app->add_option("--threads", flags->threads, "Threads; 0: those it was compiled for")

@@ -185,6 +185,8 @@ int Tune(const TuneFlags& flags, bool target_given) {
   }
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("tune", frontend.status().message());
+  auto known = ParseTarget(flags.model.target);
+  if (!known.ok()) return FailUsage("tune", "--target: " + known.status().message());
 
   struct sigaction action{};
   action.sa_handler = OnInterrupt;
@@ -195,8 +197,6 @@ int Tune(const TuneFlags& flags, bool target_given) {
   std::string address = flags.server;
   if (flags.local) {
     // A model that cannot be read is told before a database is made for it.
-    auto known = ParseTarget(flags.model.target);
-    if (!known.ok()) return FailUsage("tune", "--target: " + known.status().message());
     auto readable = driver::ExtractTasks(flags.model.model, *frontend, *known);
     if (!readable.ok()) return Fail(readable.status());
     auto started = tuner::LocalServices::Start(
@@ -265,9 +265,7 @@ Command AddTuneCommand(CLI::App& root) {
   AddModelOptions(app, &flags->model);
   auto* local = app->add_flag("--local", flags->local,
                               "Start a server and a worker on this machine for this run");
-  app->add_option("--server", flags->server, "HOST:PORT of a tuner-server")
-      ->capture_default_str()
-      ->excludes(local);
+  AddServerOption(app, &flags->server)->capture_default_str()->excludes(local);
   app->add_option("--db", flags->db, "Tuning database of --local")
       ->capture_default_str()
       ->needs(local);
@@ -276,7 +274,11 @@ Command AddTuneCommand(CLI::App& root) {
   app->add_option("--trials", flags->trials, "Candidates to measure, for the whole model")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app->add_option("--time", flags->time, "Time to spend, such as 90s, 5m or 1h");
-  app->add_option("--seed", flags->seed, "Seed of the search")->capture_default_str();
+  app->add_option("--seed", flags->seed, "Seed of the search")
+      ->check([](const std::string& text) {
+        return ParseUint64(text).status().message();  // CLI11 takes -1 for a large one
+      })
+      ->capture_default_str();
   app->add_flag("--allow-unsandboxed", flags->allow_unsandboxed,
                 "With --local: run candidates outside a sandbox where none can be made")
       ->needs(local);

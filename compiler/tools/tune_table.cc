@@ -12,6 +12,7 @@ namespace temper::tools {
 namespace {
 
 constexpr size_t kNameWidth = 44;
+constexpr double kMaxSeconds = 2400 * 3600.0;  // a hundred days
 
 std::string Shortened(const std::string& name) {
   std::string text = EscapeControl(name);
@@ -36,8 +37,12 @@ Result<double> ParseDuration(const std::string& text) {
     }
   }
   auto value = ParseDouble(number);
-  if (!value.ok() || *value <= 0 || *value * unit > 1e7) {
-    return InvalidArgument(Quoted(text) + " is not a time such as 90s, 5m or 1h");
+  if (!value.ok() || *value <= 0) {
+    return InvalidArgument(Quoted(text) + " is not a time above zero such as 90s, 5m or 1h");
+  }
+  if (*value * unit > kMaxSeconds) {
+    return InvalidArgument(Quoted(text) +
+                           fmt::format(" is too long: {:g}h at most", kMaxSeconds / 3600));
   }
   return *value * unit;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/host_port.h"
 #include "proto/tuner.grpc.pb.h"
 
 namespace temper::tuner {
@@ -20,7 +21,7 @@ std::chrono::system_clock::time_point In(double seconds) {
 
 class Client final : public TunerClient {
  public:
-  explicit Client(const std::string& address) {
+  explicit Client(const std::string& address) : address_(address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -70,9 +71,18 @@ class Client final : public TunerClient {
       if (status.error_code() != grpc::StatusCode::UNAVAILABLE) break;
       if (attempt == 0) channel_->WaitForConnected(In(kReconnectSeconds));
     }
-    return Status(static_cast<Code>(status.error_code()), status.error_message());
+    // Without a connection the words are gRPC's own, about addresses and file descriptors.
+    const Code code = static_cast<Code>(status.error_code());
+    if (code == Code::kUnavailable && channel_->GetState(false) != GRPC_CHANNEL_READY) {
+      return Unavailable("the tuner-server at " + address_ + " does not answer any more");
+    }
+    if (code == Code::kDeadlineExceeded) {
+      return DeadlineExceeded("the tuner-server at " + address_ + " did not answer in time");
+    }
+    return Status(code, status.error_message());
   }
 
+  const std::string address_;
   std::shared_ptr<grpc::Channel> channel_;  // as gRPC hands it out
   std::unique_ptr<proto::TunerService::Stub> stub_;
 };
@@ -81,6 +91,7 @@ class Client final : public TunerClient {
 
 Result<std::unique_ptr<TunerClient>> ConnectTuner(const std::string& address,
                                                   double timeout_seconds) {
+  TEMPER_RETURN_IF_ERROR(ParseHostPort(address).status());
   auto client = std::make_unique<Client>(address);
   if (!client->Connect(timeout_seconds)) {
     return Unavailable("no tuner-server answers at " + address +

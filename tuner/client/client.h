@@ -22,8 +22,8 @@ class TunerClient {
   virtual Result<proto::ListDevicesReply> ListDevices() = 0;
 };
 
-// `address` is HOST:PORT. UNAVAILABLE, naming it, when nobody answers there within
-// `timeout_seconds`.
+// `address` is HOST:PORT, else INVALID_ARGUMENT. UNAVAILABLE, naming it, when nobody answers there
+// within `timeout_seconds`.
 Result<std::unique_ptr<TunerClient>> ConnectTuner(const std::string& address,
                                                   double timeout_seconds = 8);
 

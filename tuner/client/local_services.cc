@@ -37,6 +37,12 @@ class Service {
     (void)child_.Wait(5).ok();
   }
 
+  // Why it ended, waiting up to `seconds` for that; OK if it runs then.
+  Status WhyItEnded(double seconds) {
+    (void)child_.Wait(seconds).ok();
+    return Check();
+  }
+
   Status Check() {
     auto status = child_.Poll();
     if (!status.has_value()) return OkStatus();
@@ -102,7 +108,7 @@ class Local final : public LocalServices {
                               {"--listen", "127.0.0.1:0", "--db", options.db}, Stdio::kPipe));
     auto line = FirstLine(server_->child().stdout_pipe().get(), 20);
     if (!line.ok()) {
-      TEMPER_RETURN_IF_ERROR(server_->Check());
+      TEMPER_RETURN_IF_ERROR(server_->WhyItEnded(2));
       return line.status();
     }
     address_ = *line;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/host_port.h"
 #include "base/text.h"
 #include "proto/measure.grpc.pb.h"
 #include "proto/tuner.grpc.pb.h"
@@ -118,15 +119,8 @@ class Server final : public GrpcServer {
 }  // namespace
 
 Status CheckListenAddress(const std::string& listen) {
-  size_t colon = listen.rfind(':');
-  if (colon == std::string::npos || colon == 0) {
-    return InvalidArgument(Quoted(listen) + " is not HOST:PORT, such as 127.0.0.1:7400");
-  }
-  auto port = ParseInt64(listen.substr(colon + 1));
-  if (!port.ok() || *port < 0 || *port > 65535) {
-    return InvalidArgument(Quoted(listen) + " has no port from 0 to 65535");
-  }
-  std::string host = listen.substr(0, colon);
+  TEMPER_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(listen, /*allow_port_zero=*/true));
+  const std::string& host = address.host;
   auto octets = SplitString(host, '.');
   bool loopback = host == "localhost" || host == "[::1]";
   if (octets.size() == 4 && octets[0] == "127") {

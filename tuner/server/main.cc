@@ -30,7 +30,10 @@ int Run(const Flags& flags) {
   using namespace temper;
   Logger log = Logger::Stderr("tuner-server", flags.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   Status address = tuner::CheckListenAddress(flags.listen);
-  if (!address.ok()) return Fail(address);
+  if (!address.ok()) {
+    const int failed = Fail(address.WithContext("--listen"));
+    return address.code() == Code::kInvalidArgument ? 2 : failed;
+  }
 
   // Blocked in every thread made from here on, and read below.
   sigset_t endings;

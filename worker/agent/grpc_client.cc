@@ -13,14 +13,14 @@ constexpr int kMaxMessageBytes = 64 << 20;
 
 class GrpcClient final : public MeasureClient {
  public:
-  explicit GrpcClient(const std::string& address) {
+  explicit GrpcClient(const std::string& address) : address_(address) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
     arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
     arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-    stub_ = proto::MeasureService::NewStub(
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
+    channel_ = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+    stub_ = proto::MeasureService::NewStub(channel_);
   }
 
   Result<proto::RegisterReply> Register(const proto::RegisterRequest& request) override {
@@ -41,11 +41,21 @@ class GrpcClient final : public MeasureClient {
 
  private:
   template <typename T>
-  static Result<T> ToResult(const grpc::Status& status, T reply) {
+  Result<T> ToResult(const grpc::Status& status, T reply) const {
     if (status.ok()) return reply;
+    // Without a connection the words are gRPC's own, about addresses and file descriptors.
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE &&
+        channel_->GetState(false) != GRPC_CHANNEL_READY) {
+      return Unavailable("nothing answers at " + address_);
+    }
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+      return DeadlineExceeded("no answer from " + address_ + " in time");
+    }
     return Status(static_cast<Code>(status.error_code()), status.error_message());
   }
 
+  const std::string address_;
+  std::shared_ptr<grpc::Channel> channel_;  // as gRPC hands it out
   std::unique_ptr<proto::MeasureService::Stub> stub_;
 };
 

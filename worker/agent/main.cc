@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <set>
 #include <string>
 
 #include "base/core_lock.h"
+#include "base/host_port.h"
 #include "base/text.h"
 #include "worker/agent/session.h"
 
@@ -95,14 +97,16 @@ int Run(const Flags& flags) {
   options.lock_folder = *folder;
 
   std::vector<int> allowed = AllowedCores();
+  const std::set<int> distinct(flags.cores.begin(), flags.cores.end());
+  if (!distinct.empty() && static_cast<int>(distinct.size()) < flags.threads) {
+    Fail(InvalidArgument("kernels on " + std::to_string(flags.threads) +
+                         " threads need as many --cores"));
+    return 2;
+  }
   auto locks = flags.cores.empty() ? CoreLocks::TakeFree(*folder, flags.threads)
                                    : CoreLocks::Take(*folder, flags.cores);
   if (!locks.ok()) return Fail(locks.status());
   options.cores = locks->cores();
-  if (static_cast<int>(options.cores.size()) < flags.threads) {
-    return Fail(InvalidArgument("kernels on " + std::to_string(flags.threads) +
-                                " threads need as many --cores"));
-  }
   // This process's own work keeps off the cores that are timed on. The programs it starts choose
   // their own.
   std::vector<int> others;
@@ -172,11 +176,15 @@ int main(int argc, char** argv) {
       "Measures candidate kernels for a tuner-server.\n"
       "Example: measure-worker --server 127.0.0.1:7400 --cores 1"};
   app.name("measure-worker");
-  app.add_option("--server", flags.server, "HOST:PORT of the tuner-server")->capture_default_str();
+  app.add_option("--server", flags.server, "HOST:PORT of the tuner-server")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        return temper::ParseHostPort(text).status().message();  // "": well-formed
+      });
   app.add_option("--name", flags.name, "name in reports; default: the host's name");
   app.add_option("--cores", flags.cores, "cores to time on, such as 0,1; default: free ones")
       ->delimiter(',')
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 65535));
   app.add_option("--threads", flags.threads, "threads of the kernels it times")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));

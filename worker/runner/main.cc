@@ -2,29 +2,25 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "base/core_lock.h"
 #include "base/frame_channel.h"
-#include "base/outcome.h"
 #include "base/text.h"
 #include "worker/runner/service.h"
-#include "worker/sandbox/seccomp_filter.h"
+#include "worker/sandbox/serve.h"
 
 namespace {
 
-int Fail(const temper::Status& status) {
-  std::fprintf(stderr, "measure-runner: %s\n", status.message().c_str());
-  return 1;
-}
+constexpr const char* kProgram = "measure-runner";
+
+int Fail(const temper::Status& status) { return temper::sandbox::FailServing(kProgram, status); }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace temper;
-  std::set_new_handler([] { _exit(kOutOfMemoryExit); });
   std::vector<int> cores;
   int threads = 1;
   bool filter = true;
@@ -53,18 +49,9 @@ int main(int argc, char** argv) {
     if (!pinned.ok()) return Fail(pinned);
   }
   runner::RunnerService service(threads);
-  FrameChannel channel{ScopedFd(3)};
-  if (filter) {
-    Status filtered = sandbox::InstallServingFilter();
-    if (!filtered.ok()) return Fail(filtered);
-  }
-  while (true) {
-    auto frame = channel.Receive();
-    if (!frame.ok()) return frame.status().code() == Code::kUnavailable ? 0 : Fail(frame.status());
+  return sandbox::ServeFrames(kProgram, filter, [&](const Frame& frame) -> Result<Frame> {
     proto::RunnerRequest request;
-    if (!request.ParseFromString(frame->bytes)) return Fail(DataLoss("a request is malformed"));
-    proto::RunnerReply reply = service.Serve(request, frame->fds);
-    Status sent = channel.Send(reply.SerializeAsString());
-    if (!sent.ok()) return Fail(sent);
-  }
+    if (!request.ParseFromString(frame.bytes)) return DataLoss("a request is malformed");
+    return Frame{service.Serve(request, frame.fds).SerializeAsString(), {}};
+  });
 }

@@ -3,20 +3,15 @@
 
 #include <cstdio>
 #include <cstring>
-#include <new>
 #include <string>
 
 #include "base/frame_channel.h"
-#include "base/outcome.h"
 #include "compiler/tools/kernel_builder/builder.h"
-#include "worker/sandbox/seccomp_filter.h"
+#include "worker/sandbox/serve.h"
 
 namespace {
 
-int Fail(const temper::Status& status) {
-  std::fprintf(stderr, "kernel-builder: %s\n", status.message().c_str());
-  return 1;
-}
+constexpr const char* kProgram = "kernel-builder";
 
 }  // namespace
 
@@ -31,25 +26,16 @@ int main(int argc, char** argv) {
     }
     filter = false;
   }
-  std::set_new_handler([] { _exit(kOutOfMemoryExit); });
   auto folder =
       ScopedTempDir::Create("build", access("/dev/shm", W_OK) == 0 && !filter ? "/dev/shm" : "");
-  if (!folder.ok()) return Fail(folder.status());
+  if (!folder.ok()) return sandbox::FailServing(kProgram, folder.status());
   tools::KernelBuilder builder(folder->path());
-  FrameChannel channel{ScopedFd(3)};
-  if (filter) {
-    Status filtered = sandbox::InstallServingFilter();
-    if (!filtered.ok()) return Fail(filtered);
-  }
-  while (true) {
-    auto frame = channel.Receive();
-    if (!frame.ok()) return frame.status().code() == Code::kUnavailable ? 0 : Fail(frame.status());
+  return sandbox::ServeFrames(kProgram, filter, [&](const Frame& frame) -> Result<Frame> {
     proto::BuildRequest request;
-    if (!request.ParseFromString(frame->bytes)) return Fail(DataLoss("a request is malformed"));
+    if (!request.ParseFromString(frame.bytes)) return DataLoss("a request is malformed");
     auto built = builder.Build(request);
-    std::vector<int> fds;
-    if (built.object.valid()) fds.push_back(built.object.get());
-    Status sent = channel.Send(built.reply.SerializeAsString(), fds);
-    if (!sent.ok()) return Fail(sent);
-  }
+    Frame reply{built.reply.SerializeAsString(), {}};
+    if (built.object.valid()) reply.fds.push_back(std::move(built.object));
+    return reply;
+  });
 }

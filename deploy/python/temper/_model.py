@@ -222,24 +222,28 @@ class Model:
         """Points the input slots at the arrays; returns what must outlive the call."""
         arrays = self._in_order(inputs)
         keep = []
+        wrong = []
         tensors = self._in.tensors
         for i, (name, dtype, shape) in enumerate(self._in.specs):
             array = arrays[i]
             if not isinstance(array, np.ndarray):
                 array = _as_array(array, dtype)
             if array.dtype != dtype or array.shape != shape:
-                raise _mismatch("input", name, dtype, shape, array)
+                wrong.append(_mismatch("input", name, dtype, shape, array))
+                continue
             if not array.flags.c_contiguous:
                 array = np.ascontiguousarray(array).reshape(shape)
             keep.append(array)
             tensors[i].data = array.__array_interface__["data"][0]
+        if wrong:
+            raise Error(" ".join(wrong))
         return keep
 
     def _in_order(self, inputs):
         names = self._names
         if isinstance(inputs, (list, tuple)):
             if len(inputs) != len(names):
-                raise Error(f"{len(inputs)} inputs; the model has {len(names)}: {_list(names)}")
+                raise Error(f"{len(inputs)} inputs for {len(names)}: the model takes {self._takes()}.")
             return inputs
         try:
             arrays = [inputs[name] for name in names]
@@ -252,14 +256,18 @@ class Model:
     def _wrong_names(self, inputs):
         if not hasattr(inputs, "keys"):
             return Error(
-                f"inputs are a {type(inputs).__name__}; give {{name: array}} or a list of arrays "
-                f"for {_list(self._names)}"
+                f"inputs are a {type(inputs).__name__}; give {{name: array}} or a list of arrays. "
+                f"The model takes {self._takes()}."
             )
         missing = [n for n in self._names if n not in inputs]
         unknown = [n for n in inputs if n not in self._names]
-        what = [f"no input {_list(missing)}"] if missing else []
+        what = [f"missing input {_list(missing)}"] if missing else []
         what += [f"unknown input {_list(unknown)}"] if unknown else []
-        return Error(f"{'; '.join(what)}: the model's inputs are {_list(self._names)}")
+        given = _list(inputs) if len(inputs) else "none"
+        return Error(f"{'; '.join(what)}; given: {given}. The model takes {self._takes()}.")
+
+    def _takes(self):
+        return ", ".join(_describe(*spec) for spec in self._in.specs)
 
     def _set_outputs(self, outputs):
         """Points the output slots at given or new arrays, which it returns by name."""
@@ -306,19 +314,23 @@ def _as_array(value, dtype):
         raise Error(f"cannot make an array of a {type(value).__name__}: {error}") from None
 
 
+def _describe(name, dtype, shape):
+    return f"{name!r}: {dtype}{list(shape)}"
+
+
 def _mismatch(kind, name, dtype, shape, array):
+    text = (
+        f"{kind} {name!r} is {array.dtype}{list(array.shape)}; the model has {dtype}{list(shape)}."
+    )
     if array.dtype != dtype:
-        return Error(
-            f"{kind} {name!r} has dtype {array.dtype}; the model has {dtype}. "
-            f"Convert it with .astype({str(dtype)!r})."
-        )
-    return Error(f"{kind} {name!r} has shape {array.shape}; the model has {shape}.")
+        text += f" Convert it with .astype({str(dtype)!r})."
+    return text
 
 
 def _check_output(name, dtype, shape, array):
     if not isinstance(array, np.ndarray):
         raise Error(f"output {name!r} is a {type(array).__name__}; it must be a numpy array")
     if array.dtype != dtype or array.shape != shape:
-        raise _mismatch("output", name, dtype, shape, array)
+        raise Error(_mismatch("output", name, dtype, shape, array))
     if not array.flags.c_contiguous or not array.flags.writeable:
         raise Error(f"output {name!r} must be contiguous and writeable")

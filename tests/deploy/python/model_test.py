@@ -111,13 +111,13 @@ class Run(unittest.TestCase):
     def test_refuses_wrong_names(self):
         inputs = feeds()
         del inputs["b"]
-        with self.assertRaisesRegex(temper.Error, "no input 'b': .*'x', 'b', 'k'"):
+        with self.assertRaisesRegex(temper.Error, "missing input 'b'; given: 'x', 'k'.*takes 'x': float32"):
             self.model.run(inputs)
         with self.assertRaisesRegex(temper.Error, "unknown input 'z'"):
             self.model.run({**feeds(), "z": 1})
-        with self.assertRaisesRegex(temper.Error, "no input 'b'; unknown input 'c'"):
+        with self.assertRaisesRegex(temper.Error, "missing input 'b'; unknown input 'c'"):
             self.model.run({**inputs, "c": 1})
-        with self.assertRaisesRegex(temper.Error, "2 inputs; the model has 3"):
+        with self.assertRaisesRegex(temper.Error, "2 inputs for 3: the model takes"):
             self.model.run([1, 2])
         for bad in (None, 5, np.zeros(3)):
             with self.assertRaisesRegex(temper.Error, "give {name: array}"):
@@ -125,11 +125,11 @@ class Run(unittest.TestCase):
 
     def test_refuses_wrong_tensors(self):
         for name, array, message in [
-            ("x", np.zeros((3, 5)), "float64; the model has float32.*astype"),
-            ("x", np.zeros((3, 5), ">f4"), "dtype >f4"),
-            ("x", np.zeros((5, 3), np.float32), r"\(5, 3\); the model has \(3, 5\)"),
-            ("x", np.zeros(15, np.float32), r"shape \(15,\)"),
-            ("k", np.int64(1), "int64; the model has int32"),
+            ("x", np.zeros((3, 5)), r"float64\[3, 5\]; the model has float32.*astype"),
+            ("x", np.zeros((3, 5), ">f4"), r">f4\[3, 5\]; the model has"),
+            ("x", np.zeros((5, 3), np.float32), r"float32\[5, 3\]; the model has float32\[3, 5\]"),
+            ("x", np.zeros(15, np.float32), r"float32\[15\]; the model has"),
+            ("k", np.int64(1), r"int64\[\]; the model has int32"),
             ("k", "text", "str"),
             ("x", [[1, 2], [3]], "list"),
         ]:
@@ -146,7 +146,7 @@ class Run(unittest.TestCase):
             ({"y": read_only}, "writeable"),
             ({"y": np.zeros((5, 3), np.float32).T}, "contiguous"),
             ({"y": np.zeros((3, 5))}, "float64"),
-            ({"picked": np.zeros(3, np.int32)}, r"\(3,\); the model has \(4,\)"),
+            ({"picked": np.zeros(3, np.int32)}, r"\[3\]; the model has int32\[4\]"),
             ({"y": [1]}, "list"),
         ]:
             with self.subTest(message=message):

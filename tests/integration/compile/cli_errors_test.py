@@ -1,6 +1,9 @@
 """Wrong usage and bad input of `temper`: one clear message, the right exit status, no abort."""
 
+import hashlib
+import json
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -8,7 +11,22 @@ import unittest
 import networks
 import numpy as np
 
-TEMPER = os.environ["TEMPER_BIN"] + "/temper"
+BIN = os.environ["TEMPER_BIN"]
+TEMPER = f"{BIN}/temper"
+
+
+def record(number):
+    """A record of a failed candidate as `temper db import` reads it."""
+    workload = "a workload"
+    return json.dumps({
+        "temper_record": 1, "workload": hashlib.sha256(workload.encode()).hexdigest(),
+        "target": "0123456789abcdef", "threads": 1, "numerics": "strict",
+        "schedule_hash": hashlib.sha256(str(number).encode()).hexdigest(),
+        "workload_text": workload, "task": "a task", "flops": 1.0, "micro_architecture": "m",
+        "target_text": "t", "schedule": f"schedule {number}" + " " * 500,
+        "outcome": "build_failed", "detail": "", "median_us": 0, "samples": [], "spread": 0,
+        "control_us": 0, "drift": 1, "worker": "w", "compiler_version": "c",
+        "features_version": 1, "seed": 1, "unsandboxed": False, "created_ms": 1}) + "\n"
 
 
 class Errors(unittest.TestCase):
@@ -22,10 +40,14 @@ class Errors(unittest.TestCase):
         return subprocess.run([TEMPER, *arguments], capture_output=True, text=True, timeout=120)
 
     def fails(self, code, words, *arguments):
-        done = self.temper(*arguments)
-        self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}")
+        return self.fails_of("temper", code, words, *arguments)
+
+    def fails_of(self, program, code, words, *arguments):
+        done = subprocess.run([f"{BIN}/{program}", *arguments], capture_output=True, text=True,
+                              timeout=120)
+        self.assertEqual(done.returncode, code, f"{program} {arguments}: {done.stderr}")
         for word in words:
-            self.assertIn(word, done.stderr)
+            self.assertIn(word, done.stderr, f"{program} {arguments}")
         self.assertFalse(os.path.exists(self.out))
         return done
 
@@ -50,7 +72,8 @@ class Errors(unittest.TestCase):
             self.assertEqual(done.stderr, "")
 
     def test_wrong_usage(self):
-        self.fails(2, ["frobnicate"], "frobnicate")
+        self.fails(2, ["frobnicate", "compile, run"], "frobnicate")
+        self.fails(2, ["temper db", "frobnicate", "export"], "db", "frobnicate")
         self.fails(2, ["--output"], "compile", "m.onnx")
         self.fails(2, ["--threads"], "compile", "m.onnx", "-o", self.out, "--threads", "0")
         self.fails(2, ["z80", "native"], "compile", "m.onnx", "-o", self.out, "--target", "z80")
@@ -58,9 +81,43 @@ class Errors(unittest.TestCase):
                    "nonsense")
         self.fails(2, ["no_such_pass", "dead_code"], "compile", "m.onnx", "-o", self.out,
                    "--print-after", "no_such_pass")
+        self.fails(2, ["no_such_pass", "dead_code"], "compile", "m.onnx", "-o", self.out,
+                   "--disable-pass", "no_such_pass")
+        self.fails(2, ["--time", "2400h"], "tune", "m.onnx", "--time", "99999h")
         self.fails(2, ["--db", "--server"], "query")
         self.fails(2, ["db"], "db")
         self.fails(2, ["NAME=@FILE"], "run", "m.so", "--input", "x")
+
+    def test_numbers_out_of_range(self):
+        for bad in ["nan", "inf", "-inf", "-1", "0", "1e9", "x", ""]:
+            self.fails(2, ["--seconds"], "bench", "m.so", "--seconds", bad)
+        for bad in ["nan", "inf", "-1"]:
+            self.fails(2, ["--tolerance"], "run", "m.so", "--tolerance", bad)
+        for bad in ["nan", "-1", "0", "1.5", "1e3", "257", "99999999999999999999"]:
+            self.fails(2, ["--threads"], "compile", "m.onnx", "-o", self.out, "--threads", bad)
+            self.fails(2, ["--threads"], "tune", "m.onnx", "--threads", bad)
+            self.fails(2, ["--threads"], "query", "--db", "x.db", "--threads", bad)
+            self.fails(2, ["--threads"], "inspect", "m.onnx", "--threads", bad)
+        for bad in ["nan", "-1", "0", "1.5", "99999999999999999999"]:
+            self.fails(2, ["--trials"], "tune", "m.onnx", "--trials", bad)
+        for bad in ["nan", "inf", "-1", "0", "5 m", "1e99h"]:
+            self.fails(2, ["--time"], "tune", "m.onnx", "--time", bad)
+        for bad in ["-1", "x", "1.5"]:
+            self.fails(2, ["--seed"], "tune", "m.onnx", "--seed", bad)
+        for bad in ["-1", "x", "1.5", "70000"]:
+            self.fails_of("measure-worker", 2, ["--cores"], "--cores", bad)
+        for bad in ["-1", "0", "nan", "1025"]:
+            self.fails_of("measure-worker", 2, ["--threads"], "--threads", bad)
+        self.fails_of("measure-worker", 2, ["--cores"], "--cores", "0,0", "--threads", "2")
+
+    def test_malformed_addresses(self):
+        for bad in ["foo", "", ":7400", "h:", "127.0.0.1:99999", "127.0.0.1:0", "http://h:1", "a b:1"]:
+            for arguments in [["devices"], ["query"], ["tune", "m.onnx"],
+                              ["compile", "m.onnx", "-o", self.out]]:
+                self.fails(2, ["--server", f'"{bad}"'], *arguments, "--server", bad)
+            self.fails_of("measure-worker", 2, ["--server", f'"{bad}"'], "--server", bad)
+        for bad in ["foo", "127.0.0.1:99999"]:
+            self.fails_of("tuner-server", 2, ["--listen"], "--listen", bad, "--db", "x.db")
 
     def test_files_that_are_no_models(self):
         good = networks.save(self.folder, "residual")
@@ -109,6 +166,49 @@ class Errors(unittest.TestCase):
         self.fails(1, ["no.db"], "db", "check", "--db", no_database)
         self.fails(1, ["no.db"], "compile", path, "-o", self.out, "--db", no_database)
         self.assertFalse(os.path.exists(absent))
+
+    def test_import_and_merge_make_the_database(self):
+        old, new = f"{self.folder}/old.db", f"{self.folder}/new.db"
+        self.fails(1, ["none.jsonl"], "db", "import", "--db", new, f"{self.folder}/none.jsonl")
+        self.fails(1, [self.folder], "db", "import", "--db", new, self.folder)
+        self.fails(1, ["none.db"], "db", "merge", "--db", new, f"{self.folder}/none.db")
+        self.assertFalse(os.path.exists(new))
+        empty = self.file("empty.jsonl", b"")
+        self.assertEqual(self.temper("db", "import", "--db", old, empty).returncode, 0)
+        self.assertEqual(self.temper("db", "merge", "--db", new, old).returncode, 0)
+        self.fails(2, ["itself"], "db", "merge", "--db", new, new)
+        copy = f"{self.folder}/copy/tuning.db"
+        os.mkdir(os.path.dirname(copy))
+        shutil.copy(new, copy)
+        done = self.temper("query", "--db", copy, "--json")
+        self.assertEqual(json.loads(done.stdout.splitlines()[-1]), {"records": []})
+        self.assertEqual(os.listdir(os.path.dirname(copy)), ["tuning.db"])
+
+    def test_export_of_a_damaged_database(self):
+        database = f"{self.folder}/damaged.db"
+        lines = self.file("lines.jsonl", "".join(record(i) for i in range(300)).encode())
+        self.assertEqual(self.temper("db", "import", "--db", database, lines).returncode, 0)
+        with open(database, "r+b") as file:
+            pages = os.path.getsize(database) // 4096
+            file.seek(4096 * (pages // 2))
+            file.write(b"\xa5" * 8192)
+        done = self.temper("db", "export", "--db", database)
+        exported = done.stdout.splitlines()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("damaged.db is damaged", done.stderr)
+        self.assertGreater(len(exported), 200)
+        self.assertLess(len(exported), 300)
+        mended = f"{self.folder}/mended.db"
+        saved = self.file("saved.jsonl", done.stdout.encode())
+        done = self.temper("db", "import", "--db", mended, saved, "--json")
+        self.assertEqual(json.loads(done.stdout)["added"], len(exported))
+
+    def test_local_tuning_shows_why_the_server_ends(self):
+        path = networks.save(self.folder, "plumbing")
+        no_database = self.file("no.db", b"x" * 4096)
+        done = self.fails(1, ["no.db is not a tuning database"], "tune", path, "--local", "--db",
+                          no_database, "--trials", "1")
+        self.assertNotIn("where it listens", done.stderr)
 
     def test_server_that_is_not_there(self):
         path = networks.save(self.folder, "plumbing")

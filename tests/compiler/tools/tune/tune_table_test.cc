@@ -39,6 +39,8 @@ TEST(ParseDuration, TakesUnitsAndRefusesNonsense) {
   EXPECT_EQ(*ParseDuration("90s"), 90);
   EXPECT_EQ(*ParseDuration("90"), 90);
   EXPECT_EQ(*ParseDuration("1.5h"), 5400);
+  EXPECT_EQ(*ParseDuration("2400h"), 2400 * 3600);
+  EXPECT_NE(ParseDuration("2401h").status().message().find("2400h at most"), std::string::npos);
   for (const char* bad : {"", "m", "-5m", "0", "5x", "1e99h", "5 m", "nan"}) {
     EXPECT_EQ(ParseDuration(bad).status().code(), Code::kInvalidArgument) << bad;
   }
