@@ -42,9 +42,14 @@ class Vectorizer {
   }
 
  private:
-  Stmt RunStore(const Stmt& s, Expr predicate) const {
+  Result<Stmt> RunStore(const Stmt& s, Expr predicate) const {
     std::vector<Expr> indices;
-    for (const Expr& i : s->indices) indices.push_back(Vector(i));
+    bool moves = false;
+    for (const Expr& i : s->indices) {
+      indices.push_back(Vector(i));
+      moves |= Uses(i);
+    }
+    if (!moves) return RunReduction(s, predicate);
     Expr value = Lift(Vector(s->value));
     if (s->predicate) {
       Expr own = Lift(Vector(s->predicate));
@@ -56,6 +61,31 @@ class Vectorizer {
       return tir::Store(s->buffer, std::move(indices), tir::Select(predicate, value, Lift(old)));
     }
     return tir::Store(s->buffer, std::move(indices), value, predicate);
+  }
+
+  // c[i] = c[i] + x[v]  ->  c[i] = c[i] + lanes_sum(x[ramp]), and so for products and extremes.
+  Result<Stmt> RunReduction(const Stmt& s, const Expr& predicate) const {
+    const ExprKind combiner = s->value->kind();
+    const bool combines = combiner == ExprKind::kAdd || combiner == ExprKind::kMul ||
+                          combiner == ExprKind::kMin || combiner == ExprKind::kMax;
+    if (!combines || predicate || s->predicate || !IsOld(*s, s->value->operand(0))) {
+      return FailedPrecondition("a vector loop along a reduction is not one plain combination");
+    }
+    Expr lanes = tir::ReduceLanes(combiner, Lift(Vector(s->value->operand(1))));
+    Expr both[2] = {s->value->operand(0), std::move(lanes)};
+    return tir::Store(s->buffer, s->indices, s->value->WithOperands(both), Expr());
+  }
+
+  // Whether `e` is the element that the store replaces.
+  static bool IsOld(const tir::StmtNode& s, const Expr& e) {
+    if (e->kind() != ExprKind::kLoad || e->buffer() != s.buffer || e->has_predicate() ||
+        e->indices().size() != s.indices.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < s.indices.size(); ++i) {
+      if (!tir::Equal(e->indices()[i], s.indices[i])) return false;
+    }
+    return true;
   }
 
   Expr Lift(const Expr& e) const { return e->lanes() == 1 ? tir::Broadcast(e, lanes_) : e; }

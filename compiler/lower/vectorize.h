@@ -8,8 +8,10 @@
 namespace temper::lower {
 
 // The statement `body`, run for var = 0 .. lanes-1 at once. A condition on `var` becomes the
-// predicate of the stores and of the loads from memory that others may touch. INTERNAL where the
-// body holds a loop or a let: a vector loop is the innermost one.
+// predicate of the stores and of the loads from memory that others may touch. A store whose place
+// `var` does not move is a reduction: its lanes are combined. FAILED_PRECONDITION where that store
+// is not one combination of what was there; INTERNAL where the body holds a loop or a let: a vector
+// loop is the innermost one.
 Result<tir::Stmt> Vectorize(const tir::Stmt& body, const tir::Expr& var, int lanes,
                             const std::vector<tir::Buffer>& buffers, const tir::Bounds& bounds);
 

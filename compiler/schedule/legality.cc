@@ -204,7 +204,6 @@ class Check {
           continue;
         case Bind::kVector:
           if (i + 1 != ss.order.size()) return Fail("only the innermost loop can be a vector");
-          if (reduction) return Fail("a reduction cannot be a vector");
           if (l.level == 0) return Fail("a vector loop has an extent of its own, a factor");
           if (extent > kMaxVector || (extent & (extent - 1)) != 0) {
             return Fail(fmt::format("a vector of {} lanes is out of range", extent));

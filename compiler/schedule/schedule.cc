@@ -31,6 +31,9 @@ class Bytes {
     Add(static_cast<int64_t>(s.kind));
     Add(s.target);
     AddAll(s.dims);
+    if (s.kind != StepKind::kSplitReduction) return;
+    Add(s.axis);
+    Add(s.parts);
   }
   void Add(const Group& g) {
     AddAll(g.axes);
@@ -135,8 +138,10 @@ Status CheckBounds(const Schedule& schedule) {
   b.Number("threads", schedule.threads);
   b.Length("steps", schedule.steps, kMaxSteps);
   for (const Step& s : schedule.steps) {
-    b.Value("step", s.kind, StepKind::kWriteCache);
+    b.Value("step", s.kind, StepKind::kSplitReduction);
     b.Number("a step's target", s.target);
+    b.Number("a step's axis", s.axis);
+    b.Number("a step's parts", s.parts);
     b.Length("dimensions in a pack", s.dims, kMaxPackDims);
     for (const PackDim& d : s.dims) {
       b.Number("a pack's axis", d.axis);

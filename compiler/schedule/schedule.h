@@ -85,6 +85,7 @@ struct StageSchedule {
 enum class StepKind : uint8_t {
   kPack,        // tensor -> a stage that holds it reordered in blocks; all its readers read that
   kWriteCache,  // stage -> the stage's reduction moves to a new stage before it
+  kSplitReduction,  // stage -> a new stage before it makes partial results, which it combines
 };
 
 // One dimension of a packed tensor: index i stands for i * step along `axis` of the source.
@@ -98,11 +99,14 @@ struct PackDim {
 
 struct Step {
   StepKind kind = StepKind::kPack;
-  int target = -1;  // kPack: a tensor; kWriteCache: a stage
+  int target = -1;  // kPack: a tensor; else a stage
   // kPack: dimensions of the result, outermost first. For each source axis, the dims of that
   // axis, in order, are its blocks: the last has step 1 and each step is the next one's
   // step * extent. Together they cover the source's extent; the overhang holds zeros.
   std::vector<PackDim> dims;
+  // kSplitReduction: a reduction axis of the stage, and how many partial results each element has.
+  int axis = 0;
+  int64_t parts = 0;
 
   friend bool operator==(const Step&, const Step&) = default;
 };

@@ -164,6 +164,71 @@ Status ApplyWriteCache(te::Program& p, const Step& step, size_t number) {
   return OkStatus();
 }
 
+Status CheckSplitReduction(const te::Program& p, const Step& step, size_t number) {
+  auto fail = [&](const std::string& what) {
+    return FailedPrecondition(fmt::format("step {}: {}", number, what));
+  };
+  if (step.target < 0 || step.target >= static_cast<int>(p.stages.size())) {
+    return fail(fmt::format("there is no stage {}", step.target));
+  }
+  const te::Stage& s = p.stages[step.target];
+  if (step.axis < 0 || step.axis >= s.axis_count() || !s.IsReduction(step.axis)) {
+    return fail(fmt::format("stage {} has no reduction axis {}", step.target, step.axis));
+  }
+  if (s.spatial.size() + 1 > te::kMaxRank) return fail("its partial results have too many axes");
+  constexpr int64_t kMaxParts = 1024;
+  if (step.parts < 2 || step.parts > kMaxParts || step.parts / 2 >= s.axis(step.axis).extent) {
+    return fail(fmt::format("{} parts of {} elements", step.parts, s.axis(step.axis).extent));
+  }
+  int64_t elements = step.parts;
+  for (const te::Axis& a : s.spatial) {
+    if (elements > te::kMaxElements / a.extent) return fail("its partial results are too many");
+    elements *= a.extent;
+  }
+  return OkStatus();
+}
+
+Status ApplySplitReduction(te::Program& p, const Step& step, size_t number) {
+  TEMPER_RETURN_IF_ERROR(CheckSplitReduction(p, step, number));
+  const te::Stage original = p.stages[step.target];
+  const te::Axis& split = original.axis(step.axis);
+  te::Stage parts = original;
+  parts.name += ".parts";
+  const Expr part = p.NewVar("p");
+  const te::Axis steps{p.NewVar("q"), (split.extent + step.parts - 1) / step.parts};
+  parts.spatial.push_back({part, step.parts});
+  parts.reduce[step.axis - original.spatial.size()] = steps;
+  const Expr at = steps.var * tir::Index(step.parts) + part;
+  std::vector<Expr> map(p.next_var);
+  map[split.var->var_id()] = at;
+  parts.body = tir::Substitute(original.body, map);
+  const DType dtype = p.tensors[original.tensor].dtype;
+  if (steps.extent * step.parts != split.extent) {
+    parts.body = tir::Select(tir::Lt(at, tir::Index(split.extent)), parts.body,
+                             te::Identity(original.combiner, dtype));
+  }
+  te::Tensor tensor;
+  tensor.name = parts.name;
+  tensor.dtype = dtype;
+  tensor.shape = p.tensors[original.tensor].shape;
+  tensor.shape.push_back(step.parts);
+  te::Stage rest;
+  rest.name = original.name;
+  rest.tensor = original.tensor;
+  rest.combiner = original.combiner;
+  std::vector<Expr> index;
+  for (const te::Axis& a : original.spatial) {
+    rest.spatial.push_back({p.NewVar("c"), a.extent});
+    index.push_back(rest.spatial.back().var);
+  }
+  rest.reduce.push_back({p.NewVar("p"), step.parts});
+  index.push_back(rest.reduce.back().var);
+  InsertStage(p, step.target, std::move(parts), std::move(tensor));
+  rest.body = p.Read(static_cast<int>(p.tensors.size()) - 1, index);
+  p.stages[step.target + 1] = std::move(rest);
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<te::Program> ApplySteps(const te::Program& program, const std::vector<Step>& steps) {
@@ -173,10 +238,16 @@ Result<te::Program> ApplySteps(const te::Program& program, const std::vector<Ste
     return FailedPrecondition("the schedule's steps make the program too large");
   }
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].kind == StepKind::kPack) {
-      TEMPER_RETURN_IF_ERROR(ApplyPack(p, steps[i], i));
-    } else {
-      TEMPER_RETURN_IF_ERROR(ApplyWriteCache(p, steps[i], i));
+    switch (steps[i].kind) {
+      case StepKind::kPack:
+        TEMPER_RETURN_IF_ERROR(ApplyPack(p, steps[i], i));
+        break;
+      case StepKind::kWriteCache:
+        TEMPER_RETURN_IF_ERROR(ApplyWriteCache(p, steps[i], i));
+        break;
+      case StepKind::kSplitReduction:
+        TEMPER_RETURN_IF_ERROR(ApplySplitReduction(p, steps[i], i));
+        break;
     }
   }
   return p;

@@ -35,8 +35,10 @@ class Writer {
         if (d.step != 1) fmt::format_to(Out(), " s{}", d.step);
         out_ += ')';
       }
-    } else {
+    } else if (s.kind == StepKind::kWriteCache) {
       fmt::format_to(Out(), " write-cache s{}", s.target);
+    } else {
+      fmt::format_to(Out(), " split-reduction s{} a{} into {}", s.target, s.axis, s.parts);
     }
     out_ += ';';
   }
@@ -184,6 +186,8 @@ class Parser {
       } else if (EatWord("write-cache")) {
         TEMPER_RETURN_IF_ERROR(AddStep(StepKind::kWriteCache));
         TEMPER_RETURN_IF_ERROR(NumberBehind("s", &s_.steps.back().target));
+      } else if (EatWord("split-reduction")) {
+        TEMPER_RETURN_IF_ERROR(ParseSplitReduction());
       } else if (EatWord("stage")) {
         TEMPER_RETURN_IF_ERROR(ParseStage());
       } else {
@@ -192,7 +196,8 @@ class Parser {
       TEMPER_RETURN_IF_ERROR(Expect(";"));
     }
     Space();
-    return at_ == text_.size() ? OkStatus() : Bad("pack, write-cache or stage belongs here");
+    return at_ == text_.size() ? OkStatus()
+                               : Bad("pack, write-cache, split-reduction or stage belongs here");
   }
 
   Status AddStep(StepKind kind) {
@@ -200,6 +205,16 @@ class Parser {
     if (s_.steps.size() >= kMaxSteps) return Bad(fmt::format("more than {} steps", kMaxSteps));
     s_.steps.emplace_back().kind = kind;
     return OkStatus();
+  }
+
+  Status ParseSplitReduction() {
+    TEMPER_RETURN_IF_ERROR(AddStep(StepKind::kSplitReduction));
+    Step& step = s_.steps.back();
+    TEMPER_RETURN_IF_ERROR(NumberBehind("s", &step.target));
+    TEMPER_RETURN_IF_ERROR(NumberBehind("a", &step.axis));
+    if (!EatWord("into")) return Bad("'into' belongs here");
+    Space();
+    return Number(&step.parts);
   }
 
   Status ParsePack() {

@@ -11,6 +11,7 @@
 // of any kind and amount separates words.
 //   pack tT (aAXIS eEXTENT sSTEP)...   a step; s1 is left out
 //   write-cache sS                     a step
+//   split-reduction sS aAXIS into P    a step
 //   stage N PLACE SCOPE ...            stages come in order; PLACE is root, inline, constant or
 //                                      at STAGE.LOOP, SCOPE param, workspace, stack or register
 //   [AXES/FACTORS EDGE]                a group; no /FACTORS if there are none; EDGE is clip or mask

@@ -86,6 +86,7 @@ Expr ExprNode::WithOperands(std::span<const Expr> operands) const {
   switch (kind_) {
     case ExprKind::kBroadcast:
     case ExprKind::kRamp:
+    case ExprKind::kReduceLanes:
       break;
     default:
       for (const Expr& o : operands) {
@@ -290,6 +291,13 @@ Expr Broadcast(const Expr& scalar, int lanes) {
   if (lanes == 1) return scalar;
   Expr ops[1] = {scalar};
   return ExprNode::Make(ExprKind::kBroadcast, scalar->type().WithLanes(lanes), ops);
+}
+
+Expr ReduceLanes(ExprKind combiner, const Expr& vector) {
+  if (vector->lanes() == 1) return vector;
+  Expr ops[1] = {vector};
+  return ExprNode::Make(ExprKind::kReduceLanes, vector->type().WithLanes(1), ops,
+                        static_cast<int64_t>(combiner));
 }
 
 bool Equal(const Expr& a, const Expr& b) {

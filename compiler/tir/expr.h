@@ -55,14 +55,15 @@ enum class ExprKind : uint8_t {
   kOr,
   kXor,
   kShl,
-  kShr,        // arithmetic on signed, logical on unsigned
-  kNot,        // on bool: logical; on integers: bitwise
-  kSelect,     // (condition, then, else); both sides may be evaluated
-  kCast,       // (value) to type(); float to integer truncates
-  kCall,       // intrinsic() of the operands
-  kLoad,       // buffer(); operands: indices, then the predicate if has_predicate()
-  kRamp,       // (base): lanes base, base + stride(), base + 2 stride(), ...
-  kBroadcast,  // (scalar)
+  kShr,          // arithmetic on signed, logical on unsigned
+  kNot,          // on bool: logical; on integers: bitwise
+  kSelect,       // (condition, then, else); both sides may be evaluated
+  kCast,         // (value) to type(); float to integer truncates
+  kCall,         // intrinsic() of the operands
+  kLoad,         // buffer(); operands: indices, then the predicate if has_predicate()
+  kRamp,         // (base): lanes base, base + stride(), base + 2 stride(), ...
+  kBroadcast,    // (scalar)
+  kReduceLanes,  // (vector): its lanes combined by combiner(), halves with halves; one lane
 };
 
 enum class Intrinsic : uint8_t {
@@ -146,6 +147,7 @@ class ExprNode {
   }
   Expr predicate() const { return sub_ ? Operands()[count_ - 1] : Expr(); }  // kLoad
   int64_t stride() const { return int_; }                                    // kRamp
+  ExprKind combiner() const { return static_cast<ExprKind>(int_); }          // kReduceLanes
 
   bool IsInt(int64_t value) const { return kind_ == ExprKind::kIntImm && int_ == value; }
 
@@ -217,6 +219,9 @@ Expr Call(Intrinsic intrinsic, std::initializer_list<Expr> operands);
 Expr Load(int buffer, DType dtype, std::span<const Expr> indices, Expr predicate = Expr());
 Expr Ramp(const Expr& base, int64_t stride, int lanes);
 Expr Broadcast(const Expr& scalar, int lanes);
+// The lanes of `vector`, a power of two, as one value: lane i with lane i + n / 2, and again until
+// one is left. `combiner` is kAdd, kMul, kMin or kMax. A scalar is its own result.
+Expr ReduceLanes(ExprKind combiner, const Expr& vector);
 
 // Structural equality and a hash that agrees with it. Variables are equal by id.
 bool Equal(const Expr& a, const Expr& b);

@@ -305,12 +305,32 @@ class Compiler {
       case ExprKind::kBroadcast:
         i.op = Op::kBroadcast;
         break;
+      case ExprKind::kReduceLanes:
+        EmitReduceLanes(e, out, i, code);
+        return;
       default:
         i.op = ArithmeticOp(e.kind(), e.operand(0)->type().dtype);
         break;
     }
     code->push_back(i);
     if (wrap) Normalize(d, i, code);
+  }
+
+  // Halves combined with halves, in cells of their own but for the last.
+  void EmitReduceLanes(const ExprNode& e, const Value& out, Instr i, std::vector<Instr>* code) {
+    const DType d = e.type().dtype;
+    int lanes = e.operand(0)->lanes() / 2;
+    const int32_t room = out.temporary ? NewTemporary(lanes) : NewPermanent(lanes);
+    i.op = ArithmeticOp(e.combiner(), d);
+    i.imm = ByteSize(d) * 8;
+    for (; lanes > 0; lanes /= 2) {
+      i.lanes = static_cast<uint16_t>(lanes);
+      i.b = i.a + lanes;
+      i.dst = lanes == 1 ? out.cell : room;
+      code->push_back(i);
+      Normalize(d, i, code);
+      i.a = room;
+    }
   }
 
   // The result of `i` brought back into its type.

@@ -79,6 +79,20 @@ std::string FloatText(DType dtype, double value) {
   return out + ":" + std::string(Name(dtype));
 }
 
+// Of a kReduceLanes.
+std::string_view CombinerName(ExprKind combiner) {
+  switch (combiner) {
+    case ExprKind::kAdd:
+      return "sum";
+    case ExprKind::kMul:
+      return "product";
+    case ExprKind::kMin:
+      return "min";
+    default:
+      return "max";
+  }
+}
+
 class Printer {
  public:
   explicit Printer(const Function* function) : function_(function) {
@@ -231,6 +245,11 @@ class Printer {
         out_ += "broadcast(";
         Print(e->operand(0), 0);
         out_ += ", " + std::to_string(e->lanes()) + ")";
+        return;
+      case ExprKind::kReduceLanes:
+        out_ += "lanes_" + std::string(CombinerName(e->combiner())) + "(";
+        Print(e->operand(0), 0);
+        out_ += ")";
         return;
       default:
         break;

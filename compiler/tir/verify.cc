@@ -76,6 +76,7 @@ class ExprVerifier {
       case ExprKind::kCast:
       case ExprKind::kRamp:
       case ExprKind::kBroadcast:
+      case ExprKind::kReduceLanes:
         want = 1;
         break;
       case ExprKind::kSelect:
@@ -170,8 +171,24 @@ class ExprVerifier {
       case ExprKind::kBroadcast:
         if (t.lanes < 2) return Bad("a broadcast to one lane");
         return SameTypes(e, t.WithLanes(1));
+      case ExprKind::kReduceLanes:
+        return CheckReduceLanes(e);
     }
     return Bad("an unknown kind of expression");
+  }
+
+  static Status CheckReduceLanes(const ExprNode& e) {
+    const int lanes = e.operand(0)->lanes();
+    if (lanes < 2 || (lanes & (lanes - 1)) != 0) {
+      return Bad(fmt::format("{} lanes to combine, which is no power of two", lanes));
+    }
+    const ExprKind k = e.combiner();
+    if (k != ExprKind::kAdd && k != ExprKind::kMul && k != ExprKind::kMin && k != ExprKind::kMax) {
+      return Bad("lanes combined by what is no sum, product, minimum or maximum");
+    }
+    if (e.type().dtype == DType::kBool) return Bad("combined lanes of bool");
+    if (e.type().lanes != 1) return Bad("combined lanes that are a vector");
+    return SameTypes(e, e.type().WithLanes(lanes));
   }
 
   static Status CheckCall(const ExprNode& e) {

@@ -138,8 +138,9 @@ inline constexpr EnumTable<tir::Scope, proto::StorageScope, 4> kScopes = {
      {tir::Scope::kStack, proto::STORAGE_SCOPE_STACK},
      {tir::Scope::kRegister, proto::STORAGE_SCOPE_REGISTER}}};
 
-inline constexpr EnumTable<schedule::StepKind, proto::StepKind, 2> kSteps = {
+inline constexpr EnumTable<schedule::StepKind, proto::StepKind, 3> kSteps = {
     {{schedule::StepKind::kPack, proto::STEP_KIND_PACK},
-     {schedule::StepKind::kWriteCache, proto::STEP_KIND_WRITE_CACHE}}};
+     {schedule::StepKind::kWriteCache, proto::STEP_KIND_WRITE_CACHE},
+     {schedule::StepKind::kSplitReduction, proto::STEP_KIND_SPLIT_REDUCTION}}};
 
 }  // namespace temper::wire

@@ -52,6 +52,8 @@ Status TakeStep(const proto::Step& m, schedule::Step* s) {
   TEMPER_RETURN_IF_ERROR(
       CheckLength("dimensions in a pack", m.dims_size(), schedule::kMaxPackDims));
   s->target = m.target();
+  s->axis = m.axis();
+  s->parts = m.parts();
   for (const proto::PackDim& d : m.dims()) s->dims.push_back({d.axis(), d.extent(), d.step()});
   return OkStatus();
 }
@@ -98,6 +100,8 @@ proto::Schedule ToProto(const schedule::Schedule& schedule) {
     proto::Step* m = out.add_steps();
     m->set_kind(ToWire(kSteps, s.kind));
     m->set_target(s.target);
+    m->set_axis(s.axis);
+    m->set_parts(s.parts);
     for (const schedule::PackDim& d : s.dims) {
       proto::PackDim* dim = m->add_dims();
       dim->set_axis(d.axis);

@@ -231,6 +231,77 @@ Program Softmax(int64_t rows, int64_t columns) {
   return p;
 }
 
+Program LayerNorm(int64_t rows, int64_t columns) {
+  Program p;
+  p.name = "layer_norm";
+  const int x = p.AddInput("x", DType::kFloat32, {rows, columns});
+  const int scale = p.AddInput("scale", DType::kFloat32, {columns}, true);
+  const Expr inverse = F(1.0 / static_cast<double>(columns));
+  StageBuilder s(p, "sum");
+  Expr si = s.Spatial("i", rows), sj = s.Reduce("j", columns);
+  const int sum = s.Done(Read(p, x, {si, sj}), Combiner::kSum);
+  StageBuilder m(p, "mean");
+  Expr mi = m.Spatial("i", rows);
+  const int mean = m.Done(Read(p, sum, {mi}) * inverse);
+  StageBuilder q(p, "squares");
+  Expr qi = q.Spatial("i", rows), qj = q.Reduce("j", columns);
+  const Expr off = Read(p, x, {qi, qj}) - Read(p, mean, {qi});
+  const int squares = q.Done(off * off, Combiner::kSum);
+  StageBuilder v(p, "deviation");
+  Expr vi = v.Spatial("i", rows);
+  const int deviation = v.Done(tir::Div(
+      F(1), tir::Call(tir::Intrinsic::kSqrt, {Read(p, squares, {vi}) * inverse + F(1e-5)})));
+  StageBuilder y(p, "y");
+  Expr yi = y.Spatial("i", rows), yj = y.Spatial("j", columns);
+  p.outputs = {y.Done((Read(p, x, {yi, yj}) - Read(p, mean, {yi})) * Read(p, deviation, {yi}) *
+                      Read(p, scale, {yj}))};
+  return p;
+}
+
+Program RowMean(int64_t rows, int64_t columns) {
+  Program p;
+  p.name = "row_mean";
+  const int x = p.AddInput("x", DType::kFloat32, {rows, columns});
+  StageBuilder s(p, "sum");
+  Expr i = s.Spatial("i", rows), k = s.Reduce("k", columns);
+  const int sum = s.Done(Read(p, x, {i, k}), Combiner::kSum);
+  StageBuilder y(p, "y");
+  Expr yi = y.Spatial("i", rows);
+  p.outputs = {y.Done(Read(p, sum, {yi}) * F(1.0 / static_cast<double>(columns)))};
+  return p;
+}
+
+Program IntRowSum(int64_t rows, int64_t middle, int64_t columns) {
+  Program p;
+  p.name = "int_row_sum";
+  const int x = p.AddInput("x", DType::kInt8, {rows, middle, columns});
+  StageBuilder s(p, "y");
+  Expr i = s.Spatial("i", rows), j = s.Reduce("j", middle), k = s.Reduce("k", columns);
+  p.outputs = {s.Done(tir::Cast(DType::kInt32, Read(p, x, {i, j, k})), Combiner::kSum)};
+  return p;
+}
+
+Program RowMax(int64_t rows, int64_t columns) {
+  Program p;
+  p.name = "row_max";
+  const int x = p.AddInput("x", DType::kFloat32, {rows, columns});
+  StageBuilder s(p, "y");
+  Expr i = s.Spatial("i", rows), k = s.Reduce("k", columns);
+  p.outputs = {s.Done(Read(p, x, {i, k}), Combiner::kMax)};
+  return p;
+}
+
+Program MatVec(int64_t n, int64_t k) {
+  Program p;
+  p.name = "mat_vec";
+  const int w = p.AddInput("w", DType::kFloat32, {n, k});
+  const int x = p.AddInput("x", DType::kFloat32, {k});
+  StageBuilder s(p, "y");
+  Expr i = s.Spatial("n", n), r = s.Reduce("k", k);
+  p.outputs = {s.Done(Read(p, w, {i, r}) * Read(p, x, {r}), Combiner::kSum)};
+  return p;
+}
+
 Program ElementwiseChain(std::vector<int64_t> shape) {
   Program p;
   p.name = "elementwise_chain";
@@ -307,6 +378,12 @@ std::vector<NamedProgram> SmallPrograms() {
   add("avg_pool", AvgPool({.height = 7, .width = 8, .in = 5, .stride = 2}));
   add("global_avg_pool", GlobalAvgPool(5, 4, 19));
   add("softmax", Softmax(5, 21));
+  add("softmax_wide", Softmax(3, 197));
+  add("layer_norm", LayerNorm(4, 75));
+  add("row_mean", RowMean(6, 64));
+  add("int_row_sum", IntRowSum(5, 2, 83));
+  add("row_max", RowMax(3, 10));
+  add("mat_vec", MatVec(9, 49));
   add("elementwise", ElementwiseChain({2, 3, 18}));
   add("pad", Pad(4, 5, 2));
   add("transpose_reshape", TransposeReshape(6, 7));

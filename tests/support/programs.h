@@ -36,6 +36,18 @@ te::Program GlobalAvgPool(int64_t height, int64_t width, int64_t channels);
 // Over the last dimension: max, exp, sum, divide.
 te::Program Softmax(int64_t rows, int64_t columns);
 
+// Over the last dimension: sum, mean, squares, inverse deviation; then scaled.
+te::Program LayerNorm(int64_t rows, int64_t columns);
+
+// y[i] = sum_k x[i, k] / columns
+te::Program RowMean(int64_t rows, int64_t columns);
+// int8 summed in int32 over the last two dimensions: y[i] = sum_j sum_k x[i, j, k].
+te::Program IntRowSum(int64_t rows, int64_t middle, int64_t columns);
+// y[i] = max_k x[i, k]
+te::Program RowMax(int64_t rows, int64_t columns);
+// y[n] = sum_k w[n, k] * x[k], w not a constant.
+te::Program MatVec(int64_t n, int64_t k);
+
 // Three stages: scale and shift, hard swish, a residual add.
 te::Program ElementwiseChain(std::vector<int64_t> shape);
 

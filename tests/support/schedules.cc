@@ -40,8 +40,12 @@ Schedule RandomSchedule(Rng& rng) {
   s.threads = Small(rng);
   for (uint64_t n = rng.Uniform(4); n > 0; --n) {
     Step& step = s.steps.emplace_back();
-    step.kind = static_cast<StepKind>(rng.Uniform(2));
+    step.kind = static_cast<StepKind>(rng.Uniform(3));
     step.target = Small(rng);
+    if (step.kind == StepKind::kSplitReduction) {
+      step.axis = Small(rng);
+      step.parts = Large(rng);
+    }
     if (step.kind != StepKind::kPack) continue;
     for (uint64_t d = rng.Uniform(5); d > 0; --d) {
       step.dims.push_back({Small(rng), Large(rng), rng.Chance(0.5) ? 1 : Large(rng)});

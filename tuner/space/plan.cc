@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tuner/space/short_sums.h"
+#include "tuner/space/split.h"
 
 namespace temper::tuner {
 namespace {
@@ -33,7 +34,7 @@ class Planner {
       plan.nests.push_back(*row);
     } else {
       for (int s = 0; s < n; ++s) {
-        if (info_[s].reduces) plan.nests.push_back(TileNest(s));
+        if (info_[s].reduces) plan.nests.push_back(ReductionNest(s));
       }
       for (int s = 0; s < n; ++s) {
         if (taken_[s] || inlined_[s]) continue;
@@ -184,6 +185,20 @@ class Planner {
         out.push_back(c);
       }
     }
+  }
+
+  // A tile, or rows where the reduction is to be split.
+  Nest ReductionNest(int s) {
+    Nest nest = TileNest(s);
+    if (caution_ > 0 || SplitAxis(program_, info_, s) < 0) return nest;
+    if (nest.root != s && program_.stages[nest.root].spatial.empty()) {
+      taken_[nest.root] = false;  // a number alone has no loop to compute the reduction in
+      nest.root = s;
+    }
+    nest.kind = NestKind::kRow;
+    if (nest.root != s) nest.members = {s};
+    nest.row_axes = static_cast<int>(program_.stages[nest.root].spatial.size());
+    return nest;
   }
 
   // The reduction with the elementwise stage that consumes it, or with a write cache.

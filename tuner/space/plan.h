@@ -3,6 +3,7 @@
 //   pad -> conv -> bias -> relu        one tile nest: root relu, anchor conv; bias inlined, pad
 //                                      inlined or a nest of its own (a choice)
 //   max -> exp -> sum -> div           one row nest: root div, the others at its row loop
+//   mean along the contiguous axis     one row nest: root the division, rows only
 //   left -> input, right -> output     a transform nest each: short sums of short sums
 //   anything else                      a nest for each stage that is not inlined
 #pragma once
@@ -22,7 +23,8 @@ struct Nest {
   int anchor = -1;  // kTile: the reduction; equal to root when a write cache is to be added
   // kTile: the root's axis for each spatial axis of the anchor, -1 for one of extent 1.
   std::vector<int> root_axis;
-  // kRow: stages computed at the root's row loop, in program order; kTransform: the one stage
+  // kRow: stages computed at the root's row loop, in program order (none: the root itself is a
+  // reduction that is split); kTransform: the one stage
   // computed inside the root's outer loops.
   std::vector<int> members;
   std::vector<int64_t> fixed_tile;  // kTransform: of each axis of the root (short_sums.h)

@@ -4,12 +4,15 @@
 //     for each member: its part of those rows, on the stack
 //     for columns: vectors of the root
 //
-// With a tile of several rows a member's reduction runs over them innermost, as independent
-// chains.
+// A reduction along the contiguous axis is split into vectors of partial results (split.h). Of
+// the others, with a tile of several rows, each runs over them innermost, as independent chains.
+//
+// A nest of one reduction alone, or with the elementwise stage behind it, has rows only.
 #include <algorithm>
 
 #include "tuner/space/loops.h"
 #include "tuner/space/rules.h"
+#include "tuner/space/split.h"
 
 namespace temper::tuner {
 namespace {
@@ -18,7 +21,7 @@ using schedule::Bind;
 using schedule::Edge;
 using schedule::StageSchedule;
 
-enum KnobIndex { kRows, kLanes, kVectors, kParallel, kKnobCount };
+enum KnobIndex { kRows, kLanes, kVectors, kParallel, kSums, kKnobCount };
 
 class RowRule final : public NestRule {
  public:
@@ -31,18 +34,37 @@ class RowRule final : public NestRule {
         break;
       }
     }
+    for (int member : nest.members) AddSplit(member);
+    AddSplit(nest.root);
   }
 
   std::vector<Knob> Knobs() const override {
     std::vector<Knob> knobs(kKnobCount);
-    int64_t rows = row_ < 0 ? 1 : Root().spatial[row_].extent;
-    int64_t columns = columns_ < 0 ? 1 : Root().spatial[columns_].extent;
+    int64_t rows = row_ < 0 || SplitOf(nest_.root) ? 1 : Root().spatial[row_].extent;
+    int64_t columns = Columns();
     knobs[kRows] = {"rows", 0, UpTo({1, 2, 4, 8, 16}, rows)};
     knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.root, columns)};
+    if (columns == 1 && !splits_.empty()) {
+      knobs[kLanes].values = LaneChoices(context_, splits_[0].stage, SplitExtent(splits_[0]));
+    }
     knobs[kVectors] = {"vectors", 0, UpTo({1, 2, 4}, columns / knobs[kLanes].values.back())};
     knobs[kParallel] = {"parallel", 0,
                         ParallelChoices(context_.threads, static_cast<size_t>(nest_.row_axes))};
+    int64_t longest = 1;
+    for (const Split& split : splits_) longest = std::max(longest, SplitExtent(split));
+    knobs[kSums] = {"sums", 0, UpTo({1, 2, 4, 8}, longest / knobs[kLanes].values[0])};
     return knobs;
+  }
+
+  std::vector<schedule::Step> StageSteps(KnobValues v) const override {
+    std::vector<schedule::Step> steps;
+    for (const Split& split : splits_) {
+      for (schedule::Step& step :
+           SplitSteps(context_.stage(split.stage), split.stage, split.axis, Shape(split, v))) {
+        steps.push_back(std::move(step));
+      }
+    }
+    return steps;
   }
 
   void Emit(KnobValues v, const StageNumbers& numbers, int,
@@ -50,7 +72,13 @@ class RowRule final : public NestRule {
     int root = numbers.of_stage[nest_.root];
     StageSchedule& s = out->stages[root];
     s = {};
-    s.scope = tir::Scope::kParam;
+    s.scope = (*context_.info)[nest_.root].output ? tir::Scope::kParam : tir::Scope::kWorkspace;
+    if (const Split* split = SplitOf(nest_.root)) {
+      std::vector<Bind> rows(Root().spatial.size(), Bind::kSerial);
+      for (int64_t a = 0; a < v[kParallel]; ++a) rows[a] = Bind::kParallel;
+      EmitSplit(Root(), split->axis, Shape(*split, v), rows, root, out);
+      return;
+    }
     auto axes = static_cast<int>(Root().spatial.size());
     for (int a = 0; a < axes; ++a) {
       s.groups.push_back({{a}, {}, Edge::kDivides});
@@ -71,6 +99,16 @@ class RowRule final : public NestRule {
                std::vector<int64_t>* v) const override {
     const StageSchedule& root = s.stages[numbers.of_stage[nest_.root]];
     v->assign(kKnobCount, 1);
+    for (const Split& split : splits_) {
+      int number = numbers.of_stage[split.stage];
+      int64_t sums = VectorsOfSplit(context_.stage(split.stage), number, s);
+      if (sums == 0) return false;
+      (*v)[kSums] = std::max((*v)[kSums], sums);
+      if (Columns() == 1) (*v)[kLanes] = s.stages[number - 2].groups[RankOf(split)].factors[1];
+    }
+    (*v)[kParallel] = std::count_if(root.order.begin(), root.order.end(),
+                                    [](const auto& loop) { return loop.bind == Bind::kParallel; });
+    if (SplitOf(nest_.root)) return true;
     if (root.groups.size() != Root().spatial.size()) return false;
     if (row_ >= 0 && !root.groups[row_].factors.empty()) (*v)[kRows] = root.groups[row_].factors[0];
     if (columns_ >= 0) {
@@ -78,13 +116,32 @@ class RowRule final : public NestRule {
       if (!factors.empty()) (*v)[kLanes] = factors.back();
       if (factors.size() > 1) (*v)[kVectors] = factors[0];
     }
-    (*v)[kParallel] = std::count_if(root.order.begin(), root.order.end(),
-                                    [](const auto& loop) { return loop.bind == Bind::kParallel; });
     return true;
   }
 
  private:
+  struct Split {
+    int stage = -1;
+    int axis = -1;  // the reduction axis that is split
+  };
+
   const te::Stage& Root() const { return context_.stage(nest_.root); }
+  int64_t Columns() const { return columns_ < 0 ? 1 : Root().spatial[columns_].extent; }
+  size_t RankOf(const Split& split) const { return context_.stage(split.stage).spatial.size(); }
+  int64_t SplitExtent(const Split& split) const { return context_.extent(split.stage, split.axis); }
+  SplitShape Shape(const Split& split, KnobValues v) const {
+    return ShapeOfSplit(SplitExtent(split), v[kSums], std::max<int64_t>(v[kLanes], 2));
+  }
+  void AddSplit(int stage) {
+    int axis = SplitAxis(*context_.program, *context_.info, stage);
+    if (axis >= 0) splits_.push_back({stage, axis});
+  }
+  const Split* SplitOf(int stage) const {
+    for (const Split& split : splits_) {
+      if (split.stage == stage) return &split;
+    }
+    return nullptr;
+  }
 
   // Loops of the axes from `first` on, the one called `vector` innermost.
   void EmitColumns(const te::Stage& stage, int first, int vector, KnobValues v,
@@ -116,6 +173,14 @@ class RowRule final : public NestRule {
     s = {};
     s.place = {schedule::PlaceKind::kAt, root, at};
     s.scope = tir::Scope::kStack;
+    if (const Split* split = SplitOf(member)) {
+      // A number of one row alone stays in a register.
+      if (v[kRows] == 1) s.scope = tir::Scope::kRegister;
+      EmitSplit(stage, split->axis, Shape(*split, v),
+                std::vector<Bind>(stage.spatial.size(), Bind::kSerial), numbers.of_stage[member],
+                out);
+      return;
+    }
     for (int a = 0; a < stage.axis_count(); ++a) s.groups.push_back({{a}, {}, Edge::kDivides});
     auto spatial = static_cast<int>(stage.spatial.size());
     bool reduces = stage.combiner != te::Combiner::kNone;
@@ -138,6 +203,7 @@ class RowRule final : public NestRule {
   Nest nest_;
   int columns_ = -1;  // the root's vector axis
   int row_ = -1;      // the root's last row axis longer than 1
+  std::vector<Split> splits_;
 };
 
 }  // namespace

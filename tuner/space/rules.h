@@ -30,7 +30,7 @@ struct RuleContext {
 // Where stages of the original program are once steps are applied.
 struct StageNumbers {
   std::vector<int> of_stage;  // original stage -> its number
-  std::vector<int> cache_of;  // original stage -> number of its write cache, -1: none
+  std::vector<int> added;     // original stage -> so many stages were added right before it
   std::vector<int> packs;     // the n-th pack step -> its stage
   std::vector<int> packed;    // the n-th pack step -> the tensor it makes
 };
@@ -44,8 +44,10 @@ class NestRule {
   virtual std::vector<Knob> Knobs() const = 0;
   // Tensors packed by this nest, one step each; their number does not depend on the values.
   virtual std::vector<schedule::Step> Packs(KnobValues) const { return {}; }
-  // The original stage that gets a write cache, -1: none.
-  virtual int CachedStage() const { return -1; }
+  // Steps that each add a stage right before an original one, in order; a step's target is the
+  // original stage's number, and the space puts the right one. Their number and their targets do
+  // not depend on the values.
+  virtual std::vector<schedule::Step> StageSteps(KnobValues) const { return {}; }
   // Writes the schedules of this nest's stages. `first_pack` is the number of its first pack.
   virtual void Emit(KnobValues values, const StageNumbers& numbers, int first_pack,
                     schedule::Schedule* out) const = 0;

@@ -29,8 +29,9 @@ struct Space::Impl {
   std::vector<int> first_knob;  // of each rule, and one past the last
   std::vector<int> first_pack;
   StageNumbers numbers;
-  size_t stage_count = 0;  // with steps applied
-  bool usable = false;     // else the only schedule is the reference one
+  std::vector<int> packed_place;  // original stage -> its number once packs are there
+  size_t stage_count = 0;         // with steps applied
+  bool usable = false;            // else the only schedule is the reference one
 
   bool Prepare(int caution);
   bool NumberStages();
@@ -74,26 +75,21 @@ bool Space::Impl::NumberStages() {
   auto packed = schedule::ApplySteps(program, steps);
   if (!packed.ok()) return false;
   size_t packs = steps.size();
-  for (size_t r = 0; r < rules.size(); ++r) {
-    int stage = rules[r]->CachedStage();
-    if (stage < 0) continue;
-    auto now = schedule::ApplySteps(program, steps);
-    if (!now.ok()) return false;
-    schedule::Step step;
-    step.kind = schedule::StepKind::kWriteCache;
-    step.target = now->tensors[program.stages[stage].tensor].producer;
-    steps.push_back(step);
+  packed_place.clear();
+  for (const te::Stage& stage : program.stages) {
+    packed_place.push_back(packed->tensors[stage.tensor].producer);
   }
-  auto stepped = schedule::ApplySteps(program, steps);
+  numbers.added.assign(program.stages.size(), 0);
+  for (size_t r = 0; r < rules.size(); ++r) {
+    for (const schedule::Step& step : rules[r]->StageSteps(Of(values, r))) {
+      ++numbers.added[step.target];
+    }
+  }
+  auto stepped = schedule::ApplySteps(program, Steps(values));
   if (!stepped.ok()) return false;
   stage_count = stepped->stages.size();
   for (const te::Stage& stage : program.stages) {
     numbers.of_stage.push_back(stepped->tensors[stage.tensor].producer);
-  }
-  numbers.cache_of.assign(program.stages.size(), -1);
-  for (const auto& rule : rules) {
-    int stage = rule->CachedStage();
-    if (stage >= 0) numbers.cache_of[stage] = numbers.of_stage[stage] - 1;
   }
   for (size_t i = 0; i < packs; ++i) {
     auto tensor = static_cast<int>(program.tensors.size() + i);
@@ -114,21 +110,17 @@ std::vector<schedule::Step> Space::Impl::Steps(const std::vector<int64_t>& value
   for (size_t r = 0; r < rules.size(); ++r) {
     for (schedule::Step& step : rules[r]->Packs(Of(values, r))) steps.push_back(std::move(step));
   }
-  // A write cache is added before its stage; earlier ones and the packs have moved it already.
-  size_t added = 0;
-  for (const auto& rule : rules) added += rule->CachedStage() >= 0 ? 1 : 0;
+  // A stage is added before its original; those added before have moved it already.
+  std::vector<int> added;  // their originals
   for (size_t r = 0; r < rules.size(); ++r) {
-    int stage = rules[r]->CachedStage();
-    if (stage < 0) continue;
-    int target = numbers.of_stage[stage] - 1;  // its place when all caches are there, less its own
-    for (size_t later = r + 1; later < rules.size(); ++later) {
-      int other = rules[later]->CachedStage();
-      if (other >= 0 && numbers.of_stage[other] < numbers.of_stage[stage]) --target;
+    for (schedule::Step& step : rules[r]->StageSteps(Of(values, r))) {
+      const int original = step.target;
+      step.target = packed_place[original] +
+                    static_cast<int>(std::count_if(added.begin(), added.end(),
+                                                   [&](int other) { return other <= original; }));
+      added.push_back(original);
+      steps.push_back(std::move(step));
     }
-    schedule::Step step;
-    step.kind = schedule::StepKind::kWriteCache;
-    step.target = target;
-    steps.push_back(std::move(step));
   }
   return steps;
 }

@@ -96,7 +96,10 @@ class TileRule final : public NestRule {
     return knobs;
   }
 
-  int CachedStage() const override { return cached_ ? nest_.anchor : -1; }
+  std::vector<schedule::Step> StageSteps(KnobValues) const override {
+    if (!cached_) return {};
+    return {{schedule::StepKind::kWriteCache, nest_.anchor, {}}};
+  }
 
   std::vector<schedule::Step> Packs(KnobValues v) const override {
     std::vector<int64_t> block(Anchor().axis_count(), 1);
@@ -122,7 +125,7 @@ class TileRule final : public NestRule {
   void Emit(KnobValues v, const StageNumbers& numbers, int first_pack,
             schedule::Schedule* out) const override {
     int root = numbers.of_stage[nest_.root];
-    int acc = cached_ ? numbers.cache_of[nest_.anchor] : numbers.of_stage[nest_.anchor];
+    int acc = numbers.of_stage[nest_.anchor] - numbers.added[nest_.anchor];
     StageSchedule& rs = out->stages[root];
     rs.scope = (*context_.info)[nest_.root].output ? tir::Scope::kParam : tir::Scope::kWorkspace;
     int outside = EmitTiledLoops(context_.stage(nest_.root), Tiles(v),
@@ -170,7 +173,7 @@ class TileRule final : public NestRule {
   bool Extract(const schedule::Schedule& s, const StageNumbers& numbers, int,
                std::vector<int64_t>* v) const override {
     int root = numbers.of_stage[nest_.root];
-    int acc = cached_ ? numbers.cache_of[nest_.anchor] : numbers.of_stage[nest_.anchor];
+    int acc = numbers.of_stage[nest_.anchor] - numbers.added[nest_.anchor];
     std::vector<AxisTile> tiles;
     std::vector<int> order;
     v->assign(kKnobCount, 1);

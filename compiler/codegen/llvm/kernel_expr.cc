@@ -9,6 +9,16 @@ using llvm::Value;
 using tir::Expr;
 using tir::ExprKind;
 
+namespace {
+
+std::vector<int> Iota(int first, int count) {
+  std::vector<int> v(count);
+  for (int i = 0; i < count; ++i) v[i] = first + i;
+  return v;
+}
+
+}  // namespace
+
 // Integer arithmetic reads nothing and never traps (ops.cc), so it may run anywhere.
 bool KernelEmitter::IsHoistable(const Expr& e) const {
   bool pure = true;
@@ -79,6 +89,9 @@ Value* KernelEmitter::EmitNode(const Expr& e) {
     }
     case ExprKind::kBroadcast:
       return b_.CreateVectorSplat(type.lanes, Emit(e->operand(0)));
+    case ExprKind::kReduceLanes:
+      if (!IsComputable(type.dtype)) break;
+      return EmitReduceLanes(e);
     case ExprKind::kSelect: {
       if (Value* padded = EmitPaddedLoad(e)) return padded;
       Value* condition = Emit(e->operand(0));
@@ -139,6 +152,23 @@ Value* KernelEmitter::EmitAdd(const Expr& e) {
     r = llvm::PoisonValue::get(ValueType(b_.getContext(), e->type()));
   }
   return r;
+}
+
+Value* KernelEmitter::EmitReduceLanes(const Expr& e) {
+  Value* v = Emit(e->operand(0));
+  for (int lanes = e->operand(0)->lanes() / 2; lanes > 0; lanes /= 2) {
+    Value* low;
+    Value* high;
+    if (lanes == 1) {
+      low = b_.CreateExtractElement(v, uint64_t{0});
+      high = b_.CreateExtractElement(v, uint64_t{1});
+    } else {
+      low = b_.CreateShuffleVector(v, Iota(0, lanes));
+      high = b_.CreateShuffleVector(v, Iota(lanes, lanes));
+    }
+    v = ops_.Binary(e->combiner(), e->type().dtype, low, high);
+  }
+  return v;
 }
 
 Value* KernelEmitter::EmitLoad(const Expr& e) {
@@ -273,16 +303,6 @@ void KernelEmitter::StoreLanes(const tir::StmtNode& s, const Access& access, Val
   Value* mask = s.predicate ? Emit(s.predicate) : nullptr;
   b_.CreateMaskedScatter(v, pointers, llvm::Align(ByteSize(dtype)), mask);
 }
-
-namespace {
-
-std::vector<int> Iota(int first, int count) {
-  std::vector<int> v(count);
-  for (int i = 0; i < count; ++i) v[i] = first + i;
-  return v;
-}
-
-}  // namespace
 
 Value* KernelEmitter::LoadRegister(const tir::ExprNode& e, const Access& access) {
   const RegisterBuffer& plan = registers_[e.buffer()];

@@ -312,6 +312,7 @@ Value ElementEvaluator::Impl::Evaluate(const Expr& e) {
     }
     case ExprKind::kRamp:
     case ExprKind::kBroadcast:
+    case ExprKind::kReduceLanes:
       return Fail(Unimplemented("a vector in a body"));
     default: {
       Value a = Evaluate(e->operand(0));

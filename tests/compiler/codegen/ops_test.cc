@@ -53,6 +53,24 @@ TEST_P(OpsTest, Arithmetic) {
   }
 }
 
+TEST_P(OpsTest, LanesCombine) {
+  for (int lanes : {2, 8, 16}) {
+    for (ExprKind k : {ExprKind::kAdd, ExprKind::kMul, ExprKind::kMin, ExprKind::kMax}) {
+      SCOPED_TRACE(lanes);
+      FunctionBuilder f;
+      int a = f.Param("a", GetParam(), {kCount}), c = f.Param("c", GetParam(), {kCount}, true);
+      Expr i = f.NewVar("i");
+      Expr all = tir::ReduceLanes(k, f.Read(a, {Ramp(i * Expr(lanes), 1, lanes)}));
+      std::vector<tir::Stmt> body = {For(i, 0, kCount / lanes, Bind::kSerial, Store(c, {i}, all))};
+      Expr j = f.NewVar("j");
+      body.push_back(For(j, kCount / lanes, kCount - kCount / lanes, Bind::kSerial,
+                         Store(c, {j}, tir::Number(GetParam(), 0))));
+      auto fn = f.Finish(tir::Block(std::move(body)));
+      ExpectAgree(fn, f.outputs(), Options());
+    }
+  }
+}
+
 TEST_P(OpsTest, Comparisons) {
   for (int lanes : {1, 16}) {
     for (ExprKind k : {ExprKind::kEq, ExprKind::kNe, ExprKind::kLt, ExprKind::kLe}) {

@@ -41,6 +41,16 @@ TEST(ScheduleTextTest, IsOneReadableLine) {
                 "stage 2 root workspace;");
 }
 
+TEST(ScheduleTextTest, SplitsOfReductionsAreSteps) {
+  Schedule s;
+  s.threads = 1;
+  s.steps.push_back({StepKind::kSplitReduction, 1, {}, 2, 64});
+  EXPECT_EQ(ToText(s), Header() + " split-reduction s1 a2 into 64;");
+  Result<Schedule> parsed = ParseText(ToText(s));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_TRUE(*parsed == s);
+}
+
 TEST(ScheduleTextTest, RandomSchedulesRoundTripWithDistinctHashes) {
   Rng rng(3);
   std::set<Hash> hashes;
@@ -74,7 +84,7 @@ TEST(ScheduleTextTest, BadTextsAreRefusedWithThePosition) {
       {"temper-schedule 2", "it does not begin"},
       {"temper-schedule 1 workload=12", "character 27"},
       {"temper-schedule 1 alternative=0", "character 17: 'workload=' belongs here"},
-      {Header() + " stag 0", "pack, write-cache or stage belongs here"},
+      {Header() + " stag 0", "split-reduction or stage belongs here"},
       {Header() + " stage 1 root param;", "stage 0 belongs here, not 1"},
       {Header() + " stage 0 roof param;", "a place belongs here: root, inline, constant, at"},
       {Header() + " stage 0 root paper;", "a scope belongs here"},
@@ -161,6 +171,9 @@ TEST(ScheduleHashTest, CoversEverything) {
   changed([](Schedule& s) { s.threads = 2; });
   changed([](Schedule& s) { s.steps.pop_back(); });
   changed([](Schedule& s) { s.steps[0].target = 2; });
+  changed([](Schedule& s) { s.steps.push_back({StepKind::kSplitReduction, 1, {}, 2, 64}); });
+  changed([](Schedule& s) { s.steps.push_back({StepKind::kSplitReduction, 1, {}, 3, 64}); });
+  changed([](Schedule& s) { s.steps.push_back({StepKind::kSplitReduction, 1, {}, 2, 32}); });
   changed([](Schedule& s) { s.steps[0].dims[0].extent = 3; });
   changed([](Schedule& s) { s.steps[0].dims[0].step = 3; });
   changed([](Schedule& s) { s.steps[0].dims[0].axis = 3; });

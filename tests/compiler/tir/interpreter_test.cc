@@ -52,6 +52,21 @@ Expr Raw(ExprKind kind, Expr a, Expr b) {
   return ExprNode::Make(kind, a->type(), ops);
 }
 
+TEST(InterpreterTest, LanesCombineHalvesWithHalves) {
+  const Expr ramp = Ramp(I(DType::kInt8, 60), 1, 4);  // 60 61 62 63
+  EXPECT_EQ(*Evaluate<int8_t>(ReduceLanes(ExprKind::kAdd, ramp)), int8_t(246));
+  EXPECT_EQ(*Evaluate<int8_t>(ReduceLanes(ExprKind::kMul, ramp)),
+            int8_t(int8_t(60 * 62) * int8_t(61 * 63)));
+  EXPECT_EQ(*Evaluate<int8_t>(ReduceLanes(ExprKind::kMin, ramp)), 60);
+  EXPECT_EQ(*Evaluate<int8_t>(ReduceLanes(ExprKind::kMax, ramp)), 63);
+  // 1e8, 1, -1e8, 1: in order the first one would be lost.
+  auto f = [](double v) { return Broadcast(FloatImm(DType::kFloat32, v), 4); };
+  auto before = [](int64_t n) { return Lt(Ramp(Index(0), 1, 4), Broadcast(Index(n), 4)); };
+  const Expr lanes =
+      Select(before(1), f(1e8), Select(And(Not(before(2)), before(3)), f(-1e8), f(1)));
+  EXPECT_EQ(*Evaluate<float>(ReduceLanes(ExprKind::kAdd, lanes)), 2);
+}
+
 TEST(InterpreterTest, IntegersWrapInTheirOwnWidth) {
   auto add = Raw(ExprKind::kAdd, I(DType::kInt8, 127), I(DType::kInt8, 2));
   EXPECT_EQ(*Evaluate<int8_t>(add), -127);

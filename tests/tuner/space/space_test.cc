@@ -166,6 +166,29 @@ TEST(Space, SoftmaxIsOneNestOfRows) {
   EXPECT_EQ(root, 1);
 }
 
+// Reductions along the contiguous axis load vectors, and their lanes are combined once a row.
+TEST(Space, ReductionsAlongTheContiguousAxisAreSplit) {
+  Target target = Named("x86-64-v4");
+  struct Case {
+    te::Program program;
+    size_t splits;
+  };
+  for (const Case& c :
+       {Case{testing::Softmax(64, 128), 4}, Case{testing::LayerNorm(16, 768), 4},
+        Case{testing::RowMean(100, 49), 2}, Case{testing::MatVec(100, 512), 2},
+        Case{testing::GlobalAvgPool(7, 7, 64), 0}, Case{testing::MatmulBiasRelu(1, 1000, 2048), 0},
+        Case{testing::BatchMatmul(2, 16, 16, 64), 0}}) {
+    te::Program program = te::Canonicalize(c.program);
+    Space space = Space::Create(program, target, 1);
+    Rng rng(1);
+    schedule::Schedule s = space.Emit(space.Sample(rng));
+    auto splits = std::count_if(s.steps.begin(), s.steps.end(), [](const schedule::Step& step) {
+      return step.kind == schedule::StepKind::kSplitReduction;
+    });
+    EXPECT_EQ(splits, c.splits) << c.program.name << ": " << schedule::ToText(s);
+  }
+}
+
 TEST(Space, MutationAndCrossoverStayInTheSpace) {
   Target target = Named("x86-64-v4");
   for (const auto& p : Programs()) {
