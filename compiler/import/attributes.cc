@@ -25,7 +25,8 @@ int TypeOf(const onnx::AttributeProto& a) {
 // Attributes that are numbers of element types, which become names.
 bool IsElementType(const std::string& op, const std::string& attribute) {
   return (op == "Cast" && attribute == "to") || (op == "EyeLike" && attribute == "dtype") ||
-         (op == "QuantizeLinear" && attribute == "output_dtype");
+         ((op == "QuantizeLinear" || op == "DequantizeLinear") && attribute == "output_dtype") ||
+         attribute == "output_datatype";
 }
 
 Result<Attribute> ReadAttribute(const onnx::AttributeProto& a, TensorReader& reader) {

@@ -145,6 +145,12 @@ Status UpgradeClip(Upgrader& u) {
   return u.FloatToInput("max", 2);
 }
 
+Status UpgradeDft(Upgrader& u) {
+  // Before opset 20 the axis was an attribute, and the first one of the signal by default.
+  if (u.opset < 20) u.node.attributes.try_emplace("axis", int64_t{1});
+  return OkStatus();
+}
+
 Status UpgradeDropout(Upgrader& u) {
   u.Take<float>("ratio");
   u.Take<int64_t>("seed");
@@ -156,6 +162,29 @@ Status UpgradeDropout(Upgrader& u) {
     }
   }
   if (u.node.inputs.size() > 1) u.node.inputs.resize(1);
+  return OkStatus();
+}
+
+Status UpgradeMaxPool(Upgrader& u) {
+  if (u.node.outputs.size() > 1 && !u.node.used[1]) u.node.outputs.resize(1);
+  return OkStatus();
+}
+
+// Upsample became Resize, with the coordinates that it always had. Opset 10's Resize is alike.
+Status UpgradeResize(Upgrader& u) {
+  if (u.node.op == "Resize" && u.opset >= 11) return OkStatus();
+  if (auto scales = u.Take<std::vector<float>>("scales")) {
+    const Tensor tensor = graph::MakeFloats({static_cast<int64_t>(scales->size())}, *scales);
+    u.SetInput(1, u.Constant("scales", tensor));
+  }
+  if (u.node.inputs.size() != 2) return u.Error("it needs scales");
+  u.node.inputs = {u.node.inputs[0], kNone, u.node.inputs[1]};
+  std::string mode = u.Take<std::string>("mode").value_or("nearest");
+  if (mode == "bilinear") mode = "linear";
+  u.node.op = "Resize";
+  u.node.attributes["mode"] = mode;
+  u.node.attributes["coordinate_transformation_mode"] = std::string("asymmetric");
+  u.node.attributes["nearest_mode"] = std::string("floor");
   return OkStatus();
 }
 
@@ -230,17 +259,19 @@ Status SimpleUpgrade(Upgrader& u) {
       {"BatchNormalization", UpgradeBatchNormalization},
       {"Cast", UpgradeCast},
       {"Clip", UpgradeClip},
+      {"DFT", UpgradeDft},
       {"Div", UpgradeBroadcast},
       {"Dropout", UpgradeDropout},
       {"Equal", UpgradeBroadcast},
       {"Greater", UpgradeBroadcast},
       {"Less", UpgradeBroadcast},
-      {"MaxPool", [](Upgrader& m) { return m.DropOutputs(1); }},
+      {"MaxPool", UpgradeMaxPool},
       {"Mul", UpgradeBroadcast},
       {"Or", UpgradeBroadcast},
       {"PRelu", UpgradePRelu},
       {"Pad", UpgradePad},
       {"Pow", UpgradeBroadcast},
+      {"Resize", UpgradeResize},
       {"Reshape", [](Upgrader& m) { return m.IntsToInput("shape", 1), OkStatus(); }},
       {"Slice", UpgradeSlice},
       {"Split", UpgradeSplit},
@@ -248,6 +279,7 @@ Status SimpleUpgrade(Upgrader& u) {
       {"Sub", UpgradeBroadcast},
       {"Tile", UpgradeTile},
       {"Unsqueeze", [](Upgrader& m) { return m.IntsToInput("axes", 1), OkStatus(); }},
+      {"Upsample", UpgradeResize},
       {"Xor", UpgradeBroadcast},
   };
   u.Take<std::vector<int64_t>>("consumed_inputs");  // a memory hint of opset 1

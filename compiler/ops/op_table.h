@@ -36,40 +36,46 @@ inline const OpEntry* FindBuilder(const graph::Node& node) {
 }
 
 // The builders, one or a few a file.
-Status BuildUnary(Emitter& e);               // unary.cc
-Status BuildBinary(Emitter& e);              // binary.cc
-Status BuildVariadic(Emitter& e);            // binary.cc: Max, Min, Sum, Mean
-Status BuildClip(Emitter& e);                // select.cc
-Status BuildWhere(Emitter& e);               // select.cc
-Status BuildCast(Emitter& e);                // select.cc
-Status BuildConv(Emitter& e);                // conv.cc
-Status BuildConvTranspose(Emitter& e);       // conv_transpose.cc
-Status BuildMaxPool(Emitter& e);             // pool.cc
-Status BuildAveragePool(Emitter& e);         // pool.cc
-Status BuildGlobalPool(Emitter& e);          // pool.cc
-Status BuildGemm(Emitter& e);                // matmul.cc
-Status BuildMatMul(Emitter& e);              // matmul.cc
-Status BuildReduce(Emitter& e);              // reduce.cc
-Status BuildArgReduce(Emitter& e);           // reduce.cc
-Status BuildSoftmax(Emitter& e);             // softmax.cc
-Status BuildBatchNormalization(Emitter& e);  // normalization.cc
-Status BuildLayerNormalization(Emitter& e);  // normalization.cc
-Status BuildLrn(Emitter& e);                 // normalization.cc
-Status BuildReshape(Emitter& e);             // reshape.cc: Reshape, Flatten, Squeeze, Unsqueeze
-Status BuildTranspose(Emitter& e);           // movement.cc
-Status BuildExpand(Emitter& e);              // movement.cc
-Status BuildTile(Emitter& e);                // movement.cc
-Status BuildSlice(Emitter& e);               // slice.cc
-Status BuildSplit(Emitter& e);               // slice.cc
-Status BuildConcat(Emitter& e);              // slice.cc
-Status BuildPad(Emitter& e);                 // pad.cc
-Status BuildGather(Emitter& e);              // movement.cc
-Status BuildTrilu(Emitter& e);               // indexing.cc
-Status BuildOneHot(Emitter& e);              // indexing.cc
-Status BuildGatherElements(Emitter& e);      // indexing.cc
-Status BuildGatherNd(Emitter& e);            // indexing.cc
-Status BuildReverseSequence(Emitter& e);     // indexing.cc
-Status BuildDepthToSpace(Emitter& e);        // movement.cc
-Status BuildSpaceToDepth(Emitter& e);        // movement.cc
+Status BuildUnary(Emitter& e);                  // unary.cc
+Status BuildBinary(Emitter& e);                 // binary.cc
+Status BuildVariadic(Emitter& e);               // binary.cc: Max, Min, Sum, Mean
+Status BuildClip(Emitter& e);                   // select.cc
+Status BuildWhere(Emitter& e);                  // select.cc
+Status BuildCast(Emitter& e);                   // select.cc
+Status BuildConv(Emitter& e);                   // conv.cc
+Status BuildConvTranspose(Emitter& e);          // conv_transpose.cc
+Status BuildMaxPool(Emitter& e);                // pool.cc
+Status BuildAveragePool(Emitter& e);            // pool.cc
+Status BuildGlobalPool(Emitter& e);             // pool.cc
+Status BuildGemm(Emitter& e);                   // matmul.cc
+Status BuildMatMul(Emitter& e);                 // matmul.cc
+Status BuildReduce(Emitter& e);                 // reduce.cc
+Status BuildArgReduce(Emitter& e);              // reduce.cc
+Status BuildSoftmax(Emitter& e);                // softmax.cc
+Status BuildBatchNormalization(Emitter& e);     // normalization.cc
+Status BuildLayerNormalization(Emitter& e);     // normalization.cc
+Status BuildLrn(Emitter& e);                    // normalization.cc
+Status BuildReshape(Emitter& e);                // reshape.cc: Reshape, Flatten, Squeeze, Unsqueeze
+Status BuildTranspose(Emitter& e);              // movement.cc
+Status BuildExpand(Emitter& e);                 // movement.cc
+Status BuildTile(Emitter& e);                   // movement.cc
+Status BuildSlice(Emitter& e);                  // slice.cc
+Status BuildSplit(Emitter& e);                  // slice.cc
+Status BuildConcat(Emitter& e);                 // slice.cc
+Status BuildPad(Emitter& e);                    // pad.cc
+Status BuildGather(Emitter& e);                 // movement.cc
+Status BuildEinsum(Emitter& e);                 // einsum.cc
+Status BuildQuantizeLinear(Emitter& e);         // quantize.cc
+Status BuildDequantizeLinear(Emitter& e);       // quantize.cc
+Status BuildDynamicQuantizeLinear(Emitter& e);  // quantize.cc
+Status BuildLpPool(Emitter& e);                 // pool.cc
+Status BuildCol2Im(Emitter& e);                 // pool.cc
+Status BuildTrilu(Emitter& e);                  // indexing.cc
+Status BuildOneHot(Emitter& e);                 // indexing.cc
+Status BuildGatherElements(Emitter& e);         // indexing.cc
+Status BuildGatherNd(Emitter& e);               // indexing.cc
+Status BuildReverseSequence(Emitter& e);        // indexing.cc
+Status BuildDepthToSpace(Emitter& e);           // movement.cc
+Status BuildSpaceToDepth(Emitter& e);           // movement.cc
 
 }  // namespace temper::ops

@@ -67,8 +67,53 @@ bool AlwaysFull(const Window& w, bool include_pad) {
 
 }  // namespace
 
+namespace {
+
+// Where in the operand, counted through all of it, each window's first largest element is.
+void DefineIndices(Emitter& e, const Pool& pool, const PaddedImage& image, int largest) {
+  const Window& w = pool.window;
+  const graph::Shape in = e.shape(e.Input(0));
+  const int64_t none = std::numeric_limits<int64_t>::max();
+  const size_t first_spatial = FirstSpatial(pool.channel_axis);
+  int64_t pixels = 1;
+  for (int64_t extent : w.input) pixels *= extent;
+  const int at = e.AddReduction(
+      pool.out, pool.reduced, te::Combiner::kMin, ".at",
+      [&](const Indices& point, const Indices& r) {
+        const Expr v = pool.Element(e, image, point, r);
+        Expr hit = tir::Eq(v, e.ReadTensor(largest, point));
+        if (IsFloat(v->type().dtype)) hit = tir::Or(hit, tir::Ne(v, v));
+        const Indices taps = pool.Taps(r);
+        Expr flat(0);
+        for (size_t d = 0; d < w.rank(); ++d) {
+          const Expr i = point[first_spatial + d] * Expr(w.strides[d]) +
+                         taps[d] * Expr(w.dilations[d]) - Expr(w.pads_before[d]);
+          hit = tir::And(hit, tir::And(tir::Le(Expr(0), i), tir::Lt(i, Expr(w.input[d]))));
+          flat = flat * Expr(w.input[d]) + i;
+        }
+        return tir::Select(hit, flat, Expr(none));
+      });
+  const bool columns_first = e.node().Int("storage_order", 0) != 0;
+  e.DefinePoints(1, [&](const Indices& point) {
+    Expr flat = e.ReadTensor(at, point);
+    if (columns_first) {
+      Expr rest = flat, turned(0);
+      Indices position(w.rank());
+      for (size_t d = w.rank(); d-- > 0;) {
+        position[d] = tir::FloorMod(rest, Expr(w.input[d]));
+        rest = tir::FloorDiv(rest, Expr(w.input[d]));
+      }
+      for (size_t d = w.rank(); d-- > 0;) turned = turned * Expr(w.input[d]) + position[d];
+      flat = turned;
+    }
+    const Expr image_number = point[0] * Expr(in[pool.channel_axis]) + point[pool.channel_axis];
+    return image_number * Expr(pixels) + flat;
+  });
+}
+
+}  // namespace
+
 Status BuildMaxPool(Emitter& e) {
-  if (e.Output(1) != graph::kNone) return e.Refuse("its second output is not supported");
   TEMPER_ASSIGN_OR_RETURN(const Pool pool, PoolOf(e));
   const int x = e.Input(0);
   const DType type = e.dtype(x);
@@ -87,10 +132,73 @@ Status BuildMaxPool(Emitter& e) {
     }
   }
   const PaddedImage image = Pad(e, x, pool.window, pool.channel_axis, fill);
-  e.Define(e.Output(0), e.AddReduction(pool.out, pool.reduced, te::Combiner::kMax, "",
-                                       [&](const Indices& point, const Indices& r) {
-                                         return pool.Element(e, image, point, r);
-                                       }));
+  const int largest = e.AddReduction(
+      pool.out, pool.reduced, te::Combiner::kMax, "",
+      [&](const Indices& point, const Indices& r) { return pool.Element(e, image, point, r); });
+  e.Define(e.Output(0), largest);
+  if (e.Output(1) != graph::kNone) DefineIndices(e, pool, image, largest);
+  return OkStatus();
+}
+
+// The p-th root of the sum of the p-th powers.
+Status BuildLpPool(Emitter& e) {
+  TEMPER_ASSIGN_OR_RETURN(const Pool pool, PoolOf(e));
+  const DType type = e.dtype(e.Input(0)), wide = AccumulatorType(type);
+  const int64_t p = e.node().Int("p", 2);
+  if (!IsFloat(type)) return e.Refuse("operands that are not floating point");
+  if (p < 1) return e.Refuse("a p that is not positive");
+  auto as = [](DType t, const Expr& x) { return x->type().dtype == t ? x : tir::Cast(t, x); };
+  const Expr power = tir::Number(wide, static_cast<double>(p));
+  const PaddedImage image = Pad(e, e.Input(0), pool.window, pool.channel_axis, 0);
+  const int sum =
+      e.AddReduction(pool.out, pool.reduced, te::Combiner::kSum, ".sum",
+                     [&](const Indices& point, const Indices& r) {
+                       const Expr x = as(wide, pool.Element(e, image, point, r));
+                       if (p == 2) return x * x;
+                       const Expr size = tir::Call(tir::Intrinsic::kAbs, {x});
+                       return p == 1 ? size : tir::Call(tir::Intrinsic::kPow, {size, power});
+                     });
+  e.DefinePoints(0, [&](const Indices& point) {
+    Expr y = e.ReadTensor(sum, point);
+    if (p == 2) y = tir::Call(tir::Intrinsic::kSqrt, {y});
+    if (p > 2) {
+      y = tir::Call(tir::Intrinsic::kPow, {y, tir::Number(wide, 1 / static_cast<double>(p))});
+    }
+    return as(type, y);
+  });
+  return OkStatus();
+}
+
+// Adds up the blocks that cover each pixel.
+Status BuildCol2Im(Emitter& e) {
+  const int x = e.Input(0);
+  const graph::Shape out = e.shape(e.Output(0));
+  TEMPER_ASSIGN_OR_RETURN(const auto block, e.ConstantInts(2, "block_shape"));
+  const size_t rank = block.size();
+  const std::vector<int64_t> ones(rank, 1);
+  const std::vector<int64_t> strides = e.node().Ints("strides", ones);
+  const std::vector<int64_t> dilations = e.node().Ints("dilations", ones);
+  const std::vector<int64_t> pads = e.node().Ints("pads", std::vector<int64_t>(2 * rank, 0));
+  const DType type = e.dtype(x), wide = AccumulatorType(type);
+  if (type == DType::kBool) return e.Refuse("bool operands are not supported");
+  auto as = [](DType t, const Expr& v) { return v->type().dtype == t ? v : tir::Cast(t, v); };
+  const int sum = e.AddReduction(
+      out, block, te::Combiner::kSum, ".sum", [&](const Indices& p, const Indices& r) {
+        Expr inside = tir::Bool(true), row = p[1], column(0);
+        for (size_t d = 0; d < rank; ++d) {
+          const int64_t reach = (block[d] - 1) * dilations[d] + 1;
+          const int64_t count = (out[2 + d] + pads[d] + pads[rank + d] - reach) / strides[d] + 1;
+          const Expr start = p[2 + d] + Expr(pads[d]) - r[d] * Expr(dilations[d]);
+          const Expr at = tir::FloorDiv(start, Expr(strides[d]));
+          inside = tir::And(inside, tir::Eq(tir::FloorMod(start, Expr(strides[d])), Expr(0)));
+          inside = tir::And(inside, tir::And(tir::Le(Expr(0), at), tir::Lt(at, Expr(count))));
+          row = row * Expr(block[d]) + r[d];
+          column = column * Expr(count) + tir::Min(tir::Max(at, Expr(0)), Expr(count - 1));
+        }
+        return tir::Select(inside, as(wide, e.Read(x, Indices{p[0], row, column})),
+                           tir::Number(wide, 0));
+      });
+  e.DefinePoints(0, [&](const Indices& p) { return as(type, e.ReadTensor(sum, p)); });
   return OkStatus();
 }
 

@@ -338,6 +338,8 @@ class Rewriter {
         node.Is("ArgMin")) {
       const bool soft = node.Is("Softmax") || node.Is("LogSoftmax");
       attributes["axis"] = MovedAxis(node.Int("axis", soft ? -1 : 0), rank);
+    } else if (node.Is("Gather")) {
+      attributes["axis"] = MovedAxis(node.Int("axis", 0), rank);
     } else if (node.Is("Slice")) {
       const auto starts = Integers(graph_, node, 1, {});
       std::vector<int64_t> every(starts ? starts->size() : 0);

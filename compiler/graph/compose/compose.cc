@@ -7,14 +7,28 @@ namespace temper::graph {
 
 Status ComposeNode(Graph& graph, int node_id) {
   static constexpr std::pair<std::string_view, void (*)(Composer&)> kCompositions[] = {
+      {"AffineGrid", ComposeAffineGrid},
+      {"Attention", ComposeAttention},
       {"CastLike", ComposeCastLike},
+      {"CenterCropPad", ComposeCenterCropPad},
+      {"ConvInteger", ComposeConvInteger},
+      {"DFT", ComposeDft},
+      {"DequantizeLinear", ComposeDequantizeLinear},
+      {"GlobalLpPool", ComposeGlobalLpPool},
       {"GroupNormalization", ComposeGroupNormalization},
       {"Hardmax", ComposeHardmax},
       {"InstanceNormalization", ComposeInstanceNormalization},
       {"LpNormalization", ComposeLpNormalization},
+      {"MatMulInteger", ComposeMatMulInteger},
       {"MeanVarianceNormalization", ComposeMeanVarianceNormalization},
       {"NegativeLogLikelihoodLoss", ComposeNegativeLogLikelihoodLoss},
+      {"QLinearConv", ComposeQLinearConv},
+      {"QLinearMatMul", ComposeQLinearMatMul},
+      {"QuantizeLinear", ComposeQuantizeLinear},
       {"RMSNormalization", ComposeRmsNormalization},
+      {"Resize", ComposeResize},
+      {"RotaryEmbedding", ComposeRotaryEmbedding},
+      {"STFT", ComposeStft},
       {"SoftmaxCrossEntropyLoss", ComposeSoftmaxCrossEntropyLoss},
   };
   if (!graph.node(node_id).domain.empty()) return OkStatus();

@@ -102,6 +102,16 @@ int64_t Composer::Axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+std::vector<ResizeAxis> Composer::ResizeAxesOfNode() {
+  auto axes = ResizeAxes(InferContext(graph_, id_));
+  if (!axes.ok()) {
+    if (status_.ok()) status_ = axes.status();
+    return {};
+  }
+  if (!*axes) Refuse("its sizes are only known when the model runs");
+  return axes->value_or(std::vector<ResizeAxis>());
+}
+
 void Composer::Replace(size_t i, int value) {
   const int output = node_.Output(i);
   if (!status_.ok() || output == kNone) return;

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/infer/resize.h"
 
 namespace temper::graph {
 
@@ -75,6 +76,9 @@ class Composer {
   int NumberLike(int like, double value) { return Number(dtype(like), value); }
   // The axis from the front; refuses one that is out of range.
   int64_t Axis(int64_t axis, int64_t rank);
+
+  // What a Resize node's operands say; refuses where they are not constant.
+  std::vector<ResizeAxis> ResizeAxesOfNode();
 
   // --- The end ---------------------------------------------------------------------------------
 

@@ -35,13 +35,14 @@ void ComposeStft(Composer& c);
 // resize.cc
 void ComposeResize(Composer& c);
 
-// pools.cc
-void ComposeGlobalLpPool(Composer& c);
-void ComposeLpPool(Composer& c);
-
 // geometry.cc
 void ComposeAffineGrid(Composer& c);
 void ComposeCenterCropPad(Composer& c);
+void ComposeGlobalLpPool(Composer& c);
+
+// quantize.cc
+void ComposeQuantizeLinear(Composer& c);
+void ComposeDequantizeLinear(Composer& c);
 
 // integers.cc
 void ComposeConvInteger(Composer& c);

@@ -96,6 +96,13 @@ Result<bool> EvalConstantOfShape(EvalContext& c);
 Result<bool> EvalRange(EvalContext& c);
 Result<bool> EvalEyeLike(EvalContext& c);  // like Shape, of the type of its operand only
 
+// signal.cc
+Result<bool> EvalWindow(EvalContext& c);
+Result<bool> EvalMelWeightMatrix(EvalContext& c);
+
+// quantize.cc
+Result<bool> EvalDequantizeLinear(EvalContext& c);
+
 // reduce.cc
 Result<bool> EvalReduce(EvalContext& c);
 

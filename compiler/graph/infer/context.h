@@ -86,6 +86,9 @@ Result<std::optional<std::vector<SliceRange>>> SliceRanges(const InferContext& c
 Result<Shape> ReshapeTarget(const InferContext& context, const Shape& in,
                             const std::vector<int64_t>& request, bool allow_zero);
 
+// The shape of a product of matrices, as numpy.matmul has it.
+Result<Shape> MatMulShape(const InferContext& context, Shape a, Shape b);
+
 // The axes that a Reduce* node reduces; nothing if they are not constant.
 Result<std::optional<std::vector<int64_t>>> ReduceAxes(const InferContext& context);
 

@@ -197,6 +197,7 @@ Status InferPool(InferContext& c) {
     }
     out.push_back(w.out);
   }
+  if (c.node().Is("MaxPool")) TEMPER_RETURN_IF_ERROR(c.Set(1, DType::kInt64, out));
   return c.Set(0, c.dtype(0), std::move(out));
 }
 

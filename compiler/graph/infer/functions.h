@@ -6,6 +6,9 @@
 
 namespace temper::graph {
 
+// For older operators that never stand in a graph.
+inline Status InferNone(InferContext&) { return OkStatus(); }
+
 // elementwise.cc
 Status InferSame(InferContext& c);       // one operand, same type
 Status InferBroadcast(InferContext& c);  // operands of one dtype, broadcast
@@ -69,6 +72,32 @@ Status InferExpand(InferContext& c);
 Status InferTile(InferContext& c);
 Status InferGather(InferContext& c);
 Status InferGatherElements(InferContext& c);
+
+// quantize.cc
+Status InferQuantizeLinear(InferContext& c);
+Status InferDequantizeLinear(InferContext& c);
+Status InferDynamicQuantizeLinear(InferContext& c);
+Status InferMatMulInteger(InferContext& c);
+Status InferQLinearMatMul(InferContext& c);
+Status InferConvInteger(InferContext& c);
+Status InferQLinearConv(InferContext& c);
+
+// attention.cc
+Status InferAttention(InferContext& c);
+Status InferRotaryEmbedding(InferContext& c);
+
+// signal.cc
+Status InferDft(InferContext& c);
+Status InferStft(InferContext& c);
+Status InferWindow(InferContext& c);
+Status InferMelWeightMatrix(InferContext& c);
+
+// geometry.cc, resize.cc, einsum.cc
+Status InferAffineGrid(InferContext& c);
+Status InferCenterCropPad(InferContext& c);
+Status InferCol2Im(InferContext& c);
+Status InferResize(InferContext& c);
+Status InferEinsum(InferContext& c);
 
 // indexing.cc
 Status InferTrilu(InferContext& c);

@@ -95,7 +95,7 @@ Status CanonicalizePool(Rewriter& r) {
   }
   if (r.node().Int("ceil_mode", 0) == 0) r.Remove("ceil_mode");
   SetWindows(r, windows);
-  r.Remove("storage_order");
+  if (r.node().Output(1) == kNone) r.Remove("storage_order");
   return OkStatus();
 }
 
@@ -269,7 +269,7 @@ Status CanonicalizeNode(Rewriter& r) {
   const std::string op = node.op;
   SetDefaults(r);
   if (op == "Conv" || op == "ConvTranspose") return CanonicalizeConv(r);
-  if (op == "MaxPool" || op == "AveragePool") return CanonicalizePool(r);
+  if (op == "MaxPool" || op == "AveragePool" || op == "LpPool") return CanonicalizePool(r);
   if (op == "Reshape" || op == "Flatten" || op == "Squeeze" || op == "Unsqueeze") {
     return CanonicalizeReshape(r);
   }

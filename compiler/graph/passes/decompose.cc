@@ -1,6 +1,7 @@
 #include "compiler/graph/passes/decompose.h"
 
 #include "compiler/graph/compose/functions.h"
+#include "compiler/graph/passes/fold_constants.h"
 
 namespace temper::graph {
 namespace {
@@ -32,7 +33,7 @@ Status RunDecompose(Graph& graph) {
     }
     graph.RemoveNode(id);
   }
-  return OkStatus();
+  return RunFoldConstants(graph);
 }
 
 }  // namespace temper::graph

@@ -87,7 +87,8 @@ def case(op, operands, outputs=1, note="", **attributes):
              for n, a in zip(names, arrays) if a is not None]
     graph = helper.make_graph([node], "g", kinds,
                               [helper.make_empty_tensor_value_info(r) for r in results])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    opset = 23 if op in ("Attention", "RMSNormalization", "RotaryEmbedding") else 21
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
     feeds = {n: a for n, a in zip(names, arrays) if a is not None}
     try:
         inferred = onnx.shape_inference.infer_shapes(model)
@@ -326,7 +327,91 @@ def compositions():
          note="ignored", ignore_index=2)
 
 
-for family in (unary, binary, window, matrix, reductions, movement, bits, indexing, compositions):
+def more_compositions():
+    case("RMSNormalization", [X(2, 3, 8), W(8)])
+    for mode in ("nearest", "linear", "cubic"):
+        for transform in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"):
+            case("Resize", [X(1, 2, 4, 5), None, None, I(1, 2, 7, 9)], note=f"{mode}_{transform}", mode=mode,
+                 coordinate_transformation_mode=transform)
+            case("Resize", [X(1, 1, 6, 8), None, C([1, 1, 0.5, 0.625])], note=f"{mode}_{transform}_down",
+                 mode=mode, coordinate_transformation_mode=transform)
+    for rounding in ("round_prefer_ceil", "floor", "ceil"):
+        case("Resize", [X(1, 2, 4, 5), None, C([1, 1, 2, 1.5])], note=rounding, nearest_mode=rounding)
+    case("Resize", [X(1, 1, 4, 4), C([0, 0, 0.4, 0.6, 1, 1, 1.2, 1.7]), None, I(1, 1, 3, 3)], note="crop",
+         mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=10.0)
+    case("Resize", [X(1, 1, 9, 10), None, C([1, 1, 0.3, 0.3])], note="antialias", mode="linear", antialias=1)
+    case("Resize", [X(1, 1, 9, 40), None, None, I(1, 1, 4, 4)], note="antialias_far", mode="cubic",
+         antialias=1)
+    case("Resize", [X(1, 1, 4, 6), None, None, I(6, 7)], note="not_larger", axes=[2, 3],
+         keep_aspect_ratio_policy="not_larger")
+    for equation, shapes in (("ij,jk->ik", ((2, 3), (3, 4))), ("bii->bi", ((2, 3, 3),)), ("ii", ((4, 4),)),
+                             ("...ij,...jk", ((2, 2, 3), (3, 2))), ("ij,jk,kl->il", ((2, 3), (3, 4), (4, 2))),
+                             ("i,j->ij", ((3,), (4,))), ("bhwc,hkc->bhwk", ((1, 2, 3, 4), (2, 5, 4)))):
+        case("Einsum", [X(*s) for s in shapes], note=equation.replace("->", "_to_").replace(",", "_"),
+             equation=equation)
+    case("LpPool", [X(1, 2, 7, 6)], kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 0])
+    case("LpPool", [X(1, 2, 7, 6)], note="p3", kernel_shape=[2, 2], p=3)
+    for p in (1, 2, 3):
+        case("GlobalLpPool", [X(2, 3, 4, 5)], note=f"p{p}", p=p)
+    case("MaxPool", [X(1, 2, 7, 6)], outputs=2, note="indices", kernel_shape=[3, 2], strides=[2, 1],
+         pads=[1, 1, 1, 0])
+    case("MaxPool", [C([[[[1, 1, 2], [2, 1, 1]]]])], outputs=2, note="ties", kernel_shape=[2, 2])
+    case("MaxPool", [X(2, 2, 4, 5)], outputs=2, note="columns", kernel_shape=[2, 2], storage_order=1)
+    case("Col2Im", [X(1, 12, 9), I(5, 7), I(2, 3)], strides=[2, 2], pads=[1, 0, 0, 1])
+    case("Col2Im", [X(2, 4, 9), I(4, 4), I(2, 2)])
+    case("AffineGrid", [X(2, 2, 3), I(2, 3, 4, 5)])
+    case("AffineGrid", [X(1, 3, 4), I(1, 3, 2, 3, 4)], note="3d", align_corners=1)
+    case("CenterCropPad", [X(5, 4), I(3, 7)])
+    case("CenterCropPad", [X(5, 4, 2), I(8)], note="axes", axes=[-2])
+    case("DFT", [X(2, 10, 1)], note="real", onesided=1)
+    case("DFT", [X(2, 6, 3, 2), None, C(1, "int64")], note="complex")
+    case("DFT", [X(2, 6, 2), C(8, "int64")], note="inverse", inverse=1)
+    case("STFT", [X(2, 32, 1), C(4, "int64"), W(8), C(8, "int64")])
+    case("Attention", [X(1, 2, 3, 4), X(1, 2, 5, 4), X(1, 2, 5, 6)])
+    case("Attention", [X(1, 4, 3, 4), X(1, 2, 3, 4), X(1, 2, 3, 4)], note="grouped_causal", is_causal=1)
+    case("Attention", [X(2, 3, 8), X(2, 4, 8), X(2, 4, 6), X(3, 4, dtype="bool", low=0, high=2)],
+         note="merged", q_num_heads=2, kv_num_heads=2, scale=0.3)
+    case("Attention", [X(1, 2, 3, 4), X(1, 2, 2, 4), X(1, 2, 2, 4), X(3, 5), X(1, 2, 3, 4), X(1, 2, 3, 4)],
+         outputs=3, note="past", softcap=2.0)
+    case("RotaryEmbedding", [X(1, 2, 3, 8), X(6, 4), X(6, 4), C([[0, 2, 4]], "int64")])
+    case("RotaryEmbedding", [X(1, 3, 16), X(1, 3, 2), X(1, 3, 2)], note="partial", num_heads=2,
+         rotary_embedding_dim=4, interleaved=1)
+
+
+def quantized():
+    def q(*shape, dtype="uint8", const=False):
+        low, high = (0, 255) if dtype == "uint8" else (-128, 127)
+        return T(list(shape), dtype=dtype, low=low, high=high, const=const)
+
+    for to, zero in (("uint8", 120), ("int8", -3), ("uint16", 30000), ("int16", 5)):
+        case("QuantizeLinear", [X(3, 4, low=-20, high=20), C(0.1), C(zero, to)], note=to)
+    case("QuantizeLinear", [C([0.5, 1.5, 2.5, -0.5, -1.5, 300, -300]), C(1.0), C(0, "int8")], note="ties")
+    case("QuantizeLinear", [X(2, 3, 4, low=-9, high=9), W(3, low=0.05, high=0.2), C([1, 2, 3], "uint8")],
+         note="axis")
+    case("QuantizeLinear", [X(2, 3, low=-9, high=9), X(low=0.05, high=0.1)], note="computed")
+    case("DequantizeLinear", [q(3, 4), C(0.1), C(120, "uint8")])
+    case("DequantizeLinear", [q(2, 3, 4, dtype="int8"), W(3, low=0.05, high=0.2), C([1, -2, 3], "int8")],
+         note="axis", axis=1)
+    case("DequantizeLinear", [T([4], dtype="int32", low=-9e4, high=9e4), C(0.01)], note="int32")
+    case("DequantizeLinear", [q(4, 6, dtype="int8"), W(2, 6, low=0.05, high=0.2), q(2, 6, dtype="int8")],
+         note="blocks", axis=0, block_size=2)
+    case("DequantizeLinear", [q(3, 4, dtype="int8", const=True), W(4, low=0.1), C([1, 2, 3, 4], "int8")],
+         note="constant", axis=-1)
+    case("DynamicQuantizeLinear", [X(3, 4)], outputs=3)
+    case("DynamicQuantizeLinear", [X(5, low=1, high=3)], outputs=3, note="positive")
+    case("MatMulInteger", [q(3, 5), q(5, 4, dtype="int8", const=True), C(12, "uint8"), C(-3, "int8")])
+    case("MatMulInteger", [q(3, 5), q(5, 4, const=True), None, C([1, 2, 3, 4], "uint8")], note="columns")
+    case("ConvInteger", [q(1, 2, 5, 5), q(3, 2, 3, 3, const=True), C(100, "uint8"), C(7, "uint8")],
+         pads=[1, 1, 1, 1])
+    case("QLinearMatMul", [q(3, 5), C(0.02), C(120, "uint8"), q(5, 4), C(0.03), C(130, "uint8"), C(0.2),
+                           C(110, "uint8")])
+    case("QLinearConv", [q(1, 2, 5, 5), C(0.02), C(120, "uint8"), q(3, 2, 3, 3, dtype="int8", const=True),
+                         C([0.01, 0.02, 0.03]), C([0, 0, 0], "int8"), C(0.3), C(99, "uint8"),
+                         C([100, -200, 33], "int32")], pads=[1, 1, 1, 1])
+
+
+for family in (unary, binary, window, matrix, reductions, movement, bits, indexing, compositions,
+               more_compositions, quantized):
     family()
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES))
