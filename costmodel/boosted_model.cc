@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "costmodel/cost_model.h"
+#include "costmodel/saved_model.h"
 
 namespace temper::costmodel {
 namespace {
@@ -28,8 +29,6 @@ Status Check(int code, const char* what) {
 }
 
 double BaseScore(const ProgramFeatures& p) { return -std::log(p.prior_us + 1e-9); }
-
-std::string Magic() { return fmt::format("temper-trees {} {}\n", kFeaturesVersion, kFeatureCount); }
 
 class Matrix {
  public:
@@ -80,6 +79,10 @@ class BoostedModel final : public CostModel {
     return scores;
   }
 
+  double Microseconds(const ProgramFeatures&, double score) const override {
+    return std::max(std::exp(-score), 1e-3);
+  }
+
   Status Update(std::span<const Sample> samples) override {
     samples_.insert(samples_.end(), samples.begin(), samples.end());
     while (samples_.size() > static_cast<size_t>(options_.max_samples)) samples_.pop_front();
@@ -100,20 +103,16 @@ class BoostedModel final : public CostModel {
     if (!booster_) return {};
     bst_ulong size = 0;
     const char* bytes = nullptr;
-    if (XGBoosterSaveModelToBuffer(booster_, R"({"format":"ubj"})", &size, &bytes) != 0) return {};
-    return Magic() + std::string(bytes, size);
+    if (XGBoosterSaveModelToBuffer(booster_, R"({"format":"json"})", &size, &bytes) != 0) return {};
+    return SealModel({bytes, size});
   }
 
   Status Load(const std::string& bytes) override {
-    std::string magic = Magic();
-    if (bytes.compare(0, magic.size(), magic) != 0) {
-      return InvalidArgument("the cost model is of another version: train a new one");
-    }
+    TEMPER_ASSIGN_OR_RETURN(const std::string json, UnsealModel(bytes));
     Drop();
     TEMPER_RETURN_IF_ERROR(Create());
-    Status status = Check(XGBoosterLoadModelFromBuffer(booster_, bytes.data() + magic.size(),
-                                                       bytes.size() - magic.size()),
-                          "load a model");
+    Status status =
+        Check(XGBoosterLoadModelFromBuffer(booster_, json.data(), json.size()), "load a model");
     if (status.ok()) status = SetParameters();
     if (status.ok()) status = Check(XGBoosterBoostedRounds(booster_, &trees_), "count trees");
     if (!status.ok()) Drop();

@@ -32,11 +32,14 @@ class CostModel {
   // The score of each program.
   virtual std::vector<double> Predict(std::span<const ProgramFeatures* const> programs) const = 0;
 
+  // The predicted time of a program that got `score` of Predict(): positive.
+  virtual double Microseconds(const ProgramFeatures& program, double score) const = 0;
+
   // Adds measurements and trains when enough of them are new.
   virtual Status Update(std::span<const Sample> samples) = 0;
 
-  // The trained trees as bytes; empty when there are none. Load() refuses bytes that are not of
-  // Save() or of another features version.
+  // The trained trees as bytes (saved_model.h); empty when there are none. Load() refuses bytes
+  // that are not of Save(), whatever they are, or of another features version.
   virtual std::string Save() const = 0;
   virtual Status Load(const std::string& bytes) = 0;
 };

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "costmodel/cost_model.h"
@@ -12,6 +13,9 @@ class PriorModel final : public CostModel {
     scores.reserve(programs.size());
     for (const ProgramFeatures* p : programs) scores.push_back(-std::log(p->prior_us + 1e-9));
     return scores;
+  }
+  double Microseconds(const ProgramFeatures& program, double) const override {
+    return std::max(program.prior_us, 1e-3);
   }
   Status Update(std::span<const Sample>) override { return OkStatus(); }
   std::string Save() const override { return {}; }

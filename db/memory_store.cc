@@ -218,4 +218,27 @@ Status MemoryStore::DeleteJob(const std::string& id) {
   return OkStatus();
 }
 
+Status MemoryStore::PutModel(const StoredModel& model) {
+  TEMPER_RETURN_IF_ERROR(ValidateModel(model));
+  std::lock_guard lock(mutex_);
+  std::erase_if(models_, [&](const StoredModel& m) {
+    return m.target == model.target && m.features_version == model.features_version;
+  });
+  models_.push_back(model);
+  return OkStatus();
+}
+
+Result<std::optional<StoredModel>> MemoryStore::GetModel(const std::string& target,
+                                                         const std::string& micro_architecture,
+                                                         int32_t features_version) {
+  std::lock_guard lock(mutex_);
+  std::optional<StoredModel> found;
+  for (const StoredModel& m : models_) {
+    if (m.features_version != features_version) continue;
+    if (m.target == target) return std::optional(m);
+    if (m.micro_architecture == micro_architecture) found = m;
+  }
+  return found;
+}
+
 }  // namespace temper::db

@@ -36,6 +36,11 @@ class MemoryStore : public Store {
   Result<std::vector<Job>> ListJobs(bool unfinished_only) override;
   Status DeleteJob(const std::string& id) override;
 
+  Status PutModel(const StoredModel& model) override;
+  Result<std::optional<StoredModel>> GetModel(const std::string& target,
+                                              const std::string& micro_architecture,
+                                              int32_t features_version) override;
+
  private:
   using OfKey = std::unordered_map<Hash, size_t>;  // schedule hash -> index in records_
 
@@ -47,6 +52,7 @@ class MemoryStore : public Store {
   std::vector<Record> records_;  // by the age of their identity
   std::map<RecordKey, OfKey> index_;
   std::vector<Job> jobs_;
+  std::vector<StoredModel> models_;  // oldest first
 };
 
 }  // namespace temper::db

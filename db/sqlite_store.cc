@@ -78,6 +78,21 @@ Result<Job> ReadJob(const Statement& row) {
 constexpr char kSelectJobs[] =
     "SELECT id, model, state, request, progress, message, created_ms, updated_ms FROM job ";
 
+constexpr char kSelectModels[] =
+    "SELECT target, features_version, micro_architecture, programs, created_ms, bytes, checksum "
+    "FROM cost_model ";
+
+// Of a row of kSelectModels; DATA_LOSS where its checksum does not match.
+Result<StoredModel> ReadModel(const Statement& row) {
+  StoredModel model{row.Bytes(0), row.Bytes(2), static_cast<int32_t>(row.Int(1)),
+                    row.Int(3),   row.Int(4),   row.Bytes(5)};
+  if (row.Bytes(6) != ModelChecksum(model).AsBytes() || !ValidateModel(model).ok()) {
+    return DataLoss("the cost model of target " + model.target +
+                    " is damaged: its checksum does not match");
+  }
+  return model;
+}
+
 class SqliteStore final : public Store {
  public:
   SqliteStore(std::string path, Database database, Logger log)
@@ -257,6 +272,8 @@ class SqliteStore final : public Store {
       return report.problems.size() < kMaxProblems;
     });
     if (!read.ok()) report.problems.push_back(read.message());
+    Status models = CheckModels(report.problems);
+    if (!models.ok()) report.problems.push_back(models.message());
     if (report.problems.size() > kMaxProblems) report.problems.resize(kMaxProblems);
     return report;
   }
@@ -326,6 +343,39 @@ class SqliteStore final : public Store {
       TEMPER_RETURN_IF_ERROR(remove.Run());
       return writer.Changes() == 0 ? NoJob(id) : OkStatus();
     });
+  }
+
+  Status PutModel(const StoredModel& model) override {
+    TEMPER_RETURN_IF_ERROR(ValidateModel(model));
+    return Commit([&](Connection& writer) -> Status {
+      const Hash checksum = ModelChecksum(model);
+      TEMPER_ASSIGN_OR_RETURN(
+          Statement put,
+          writer.Prepare("INSERT OR REPLACE INTO cost_model (target, features_version, "
+                         "micro_architecture, programs, created_ms, bytes, checksum) "
+                         "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"));
+      put.BindText(1, model.target).BindInt(2, model.features_version);
+      put.BindText(3, model.micro_architecture).BindInt(4, model.programs);
+      put.BindInt(5, model.created_ms).BindBlob(6, model.bytes).BindHash(7, checksum);
+      return put.Run();
+    });
+  }
+
+  Result<std::optional<StoredModel>> GetModel(const std::string& target,
+                                              const std::string& micro_architecture,
+                                              int32_t features_version) override {
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(
+        Statement rows,
+        database_.reader->Prepare(
+            std::string(kSelectModels) +
+            "WHERE features_version = ?3 AND (target = ?1 OR micro_architecture = ?2) "
+            "ORDER BY target = ?1 DESC, created_ms DESC"));
+    rows.BindText(1, target).BindText(2, micro_architecture).BindInt(3, features_version);
+    TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+    if (!row) return std::optional<StoredModel>();
+    TEMPER_ASSIGN_OR_RETURN(StoredModel model, ReadModel(rows));
+    return std::optional(std::move(model));
   }
 
  private:
@@ -419,6 +469,17 @@ class SqliteStore final : public Store {
       if (row.ok()) return std::min(highest, fitting);
     }
     return fitting;
+  }
+
+  Status CheckModels(std::vector<std::string>& problems) {
+    std::lock_guard lock(read_mutex_);
+    TEMPER_ASSIGN_OR_RETURN(Statement rows, database_.reader->Prepare(kSelectModels));
+    for (;;) {
+      TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
+      if (!row) return OkStatus();
+      auto model = ReadModel(rows);
+      if (!model.ok()) problems.push_back(model.status().message());
+    }
   }
 
   // Fills what a summary says of its key's workload and target.

@@ -103,6 +103,8 @@ int Compile(const CompileFlags& flags) {
   std::unique_ptr<db::Store> store;
   std::unique_ptr<ServerClient> client;
   std::unique_ptr<driver::ScheduleSource> source;
+  std::string model;
+  std::vector<std::string> warnings;
   if (!flags.db.empty()) {
     db::SqliteOptions sqlite;
     sqlite.log = Logger::Stderr("temper", LogLevel::kWarning);
@@ -110,15 +112,24 @@ int Compile(const CompileFlags& flags) {
     if (!opened.ok()) return Fail(opened.status());
     store = *std::move(opened);
     source = MakeRecordSource(store.get(), flags.db);
+    model = StoredModelFor(options.target, *store, flags.db, &warnings);
   } else if (!flags.server.empty()) {
     auto connected = ConnectServer(flags.server);
     if (!connected.ok()) return Fail(connected.status());
     client = *std::move(connected);
     source = MakeServerSource(client.get());
+    auto stored = client->CostModelOf(options.target);
+    if (stored.ok()) {
+      model = *std::move(stored);
+    } else {
+      warnings.push_back(flags.server + ": " + stored.status().message());
+    }
   }
+  driver::ScheduleChooser chooser = UntunedChooser(std::move(model), &warnings);
   SystemClock clock;
-  auto report = driver::Compile(flags.model.model, flags.output, options, source.get(),
-                                UntunedChooser(), clock);
+  auto report =
+      driver::Compile(flags.model.model, flags.output, options, source.get(), chooser, clock);
+  for (const std::string& warning : warnings) Warn(warning);
   if (!report.ok()) return Fail(report.status());
   for (const std::string& warning : report->warnings) Warn(warning);
   if (flags.json) {

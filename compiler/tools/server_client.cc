@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "costmodel/features.h"
 #include "tuner/client/client.h"
 
 namespace temper::tools {
@@ -46,6 +47,15 @@ class Client final : public ServerClient {
       workers.push_back(std::move(worker));
     }
     return workers;
+  }
+
+  Result<std::string> CostModelOf(const Target& target) override {
+    proto::GetModelRequest request;
+    request.set_target(Fingerprint(target));
+    request.set_micro_architecture(MicroArchitecture(target));
+    request.set_features_version(costmodel::kFeaturesVersion);
+    TEMPER_ASSIGN_OR_RETURN(const proto::GetModelReply reply, tuner_->GetModel(request));
+    return reply.model();
   }
 
   const std::string& address() const override { return address_; }

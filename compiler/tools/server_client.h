@@ -52,6 +52,9 @@ class ServerClient {
   virtual ~ServerClient() = default;
   virtual Result<std::vector<KnownBest>> Query(const KnownFilter& filter) = 0;
   virtual Result<std::vector<Worker>> Workers() = 0;
+  // The cost model of a target as costmodel saves it, of this program's features version; empty
+  // where there is none.
+  virtual Result<std::string> CostModelOf(const Target& target) = 0;
   virtual const std::string& address() const = 0;
 };
 

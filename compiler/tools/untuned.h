@@ -1,10 +1,22 @@
-// Schedules without records: the search's default, ranked by the analytic prior.
+// Schedules without records: the search's default, ranked by a trained cost model or, where there
+// is none, by the analytic prior.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "compiler/driver/choose.h"
+#include "db/model_store.h"
 
 namespace temper::tools {
 
-driver::ScheduleChooser UntunedChooser();
+// `model` is what costmodel saved, or empty: then the prior ranks. A model that cannot be used is
+// passed over with a warning that says why.
+driver::ScheduleChooser UntunedChooser(std::string model, std::vector<std::string>* warnings);
+
+// The model of a target in a database, empty where there is none; one that is damaged is passed
+// over with a warning.
+std::string StoredModelFor(const Target& target, db::ModelStore& store, const std::string& name,
+                           std::vector<std::string>* warnings);
 
 }  // namespace temper::tools

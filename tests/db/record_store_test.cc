@@ -309,6 +309,32 @@ TEST_P(RecordStoreTest, JobsLive) {
   EXPECT_EQ(*store_->ListJobs(false), (std::vector<Job>{second}));
 }
 
+TEST_P(RecordStoreTest, ModelsOfATargetElseOfItsMicroArchitecture) {
+  EXPECT_EQ(*store_->GetModel("t1", "zen5", 2), std::nullopt);
+  StoredModel first{"t1", "zen5", 2, 300, 1000, std::string("\0trees", 6)};
+  StoredModel other{"t2", "zen5", 2, 400, 2000, "more trees"};
+  StoredModel old{"t1", "zen5", 1, 500, 3000, "old trees"};
+  for (const StoredModel& m : {first, other, old}) ASSERT_TRUE(store_->PutModel(m).ok());
+  EXPECT_EQ(*store_->GetModel("t1", "zen5", 2), first);
+  EXPECT_EQ(*store_->GetModel("t2", "zen5", 2), other);
+  EXPECT_EQ(*store_->GetModel("t3", "zen5", 2), other) << "the newest of a similar target";
+  EXPECT_EQ(*store_->GetModel("t3", "zen4", 2), std::nullopt);
+  EXPECT_EQ(*store_->GetModel("t1", "zen5", 1), old);
+  EXPECT_EQ(*store_->GetModel("t1", "zen5", 3), std::nullopt);
+
+  first.bytes = "better trees";
+  first.programs = 900;
+  ASSERT_TRUE(store_->PutModel(first).ok());
+  EXPECT_EQ(*store_->GetModel("t1", "zen5", 2), first);
+}
+
+TEST_P(RecordStoreTest, ModelErrors) {
+  EXPECT_EQ(store_->PutModel({"", "zen5", 2, 1, 1, "b"}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(store_->PutModel({"t", "zen5", 0, 1, 1, "b"}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(store_->PutModel({"t", "zen5", 2, 1, 1, ""}).code(), Code::kInvalidArgument);
+  EXPECT_EQ(store_->PutModel({"t", "zen5", 2, -1, 1, "b"}).code(), Code::kInvalidArgument);
+}
+
 TEST_P(RecordStoreTest, JobErrors) {
   EXPECT_EQ(store_->GetJob("x").status().code(), Code::kNotFound);
   EXPECT_EQ(store_->DeleteJob("x").code(), Code::kNotFound);

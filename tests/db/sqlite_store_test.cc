@@ -453,6 +453,19 @@ TEST_F(SqliteStoreTest, AFullDiskIsOneMessageAndHarmsNothing) {
   EXPECT_TRUE(store->Check()->problems.empty());
 }
 
+TEST_F(SqliteStoreTest, ADamagedModelIsRefusedByNameAndReported) {
+  ASSERT_TRUE(Open()->PutModel({"t1", "zen5", 2, 300, 1000, "trees"}).ok());
+  Sql("UPDATE cost_model SET bytes = CAST('treez' AS BLOB)");
+  auto store = Open();
+  Status status = store->GetModel("t1", "zen5", 2).status();
+  EXPECT_EQ(status.code(), Code::kDataLoss);
+  EXPECT_NE(status.message().find("the cost model of target t1 is damaged"), std::string::npos);
+  EXPECT_EQ(store->Check()->problems, std::vector<std::string>{status.message()});
+  ASSERT_TRUE(store->PutModel({"t1", "zen5", 2, 301, 1001, "new trees"}).ok());
+  EXPECT_EQ((*store->GetModel("t1", "zen5", 2))->bytes, "new trees");
+  EXPECT_TRUE(store->Check()->problems.empty());
+}
+
 TEST_F(SqliteStoreTest, ADamagedJobIsAnErrorNotAWrongState) {
   {
     ASSERT_TRUE(Open()->PutJob({.id = "j"}).ok());

@@ -52,6 +52,9 @@ class Client final : public TunerClient {
   Result<proto::QueryReply> Query(const proto::QueryRequest& request) override {
     return Call<proto::QueryReply>(&proto::TunerService::Stub::Query, request);
   }
+  Result<proto::GetModelReply> GetModel(const proto::GetModelRequest& request) override {
+    return Call<proto::GetModelReply>(&proto::TunerService::Stub::GetModel, request);
+  }
   Result<proto::ListDevicesReply> ListDevices() override {
     return Call<proto::ListDevicesReply>(&proto::TunerService::Stub::ListDevices,
                                          proto::ListDevicesRequest());

@@ -19,6 +19,7 @@ class TunerClient {
   virtual Result<proto::JobStatus> CancelJob(const std::string& job) = 0;
   virtual Result<proto::ListJobsReply> ListJobs() = 0;
   virtual Result<proto::QueryReply> Query(const proto::QueryRequest& request) = 0;
+  virtual Result<proto::GetModelReply> GetModel(const proto::GetModelRequest& request) = 0;
   virtual Result<proto::ListDevicesReply> ListDevices() = 0;
 };
 

@@ -52,6 +52,7 @@ struct ModelTuner::Impl {
   int64_t next_group = 0;
   int64_t proposed = 0;  // less the abandoned
   int64_t pending = 0;
+  int64_t learned = 0;
   double start = 0, search_seconds = 0, train_seconds = 0;
   std::optional<FinalRound> final_round;
 
@@ -174,6 +175,7 @@ struct ModelTuner::Impl {
 
   Status Train(const std::vector<costmodel::Sample>& samples) {
     double before = clock->NowSeconds();
+    learned += static_cast<int64_t>(samples.size());
     Status status = model->Update(samples);
     train_seconds += clock->NowSeconds() - before;
     return status;
@@ -351,6 +353,7 @@ TunerState ModelTuner::Snapshot() const {
   state.remaining_seconds = both ? std::min(by_trials, by_time) : std::max(by_trials, by_time);
   state.rank_correlation = s.tracker.correlation();
   state.correlated = s.tracker.count();
+  state.learned = s.learned;
   state.final_round = s.final_round.has_value();
   state.search_seconds = s.search_seconds;
   state.train_seconds = s.train_seconds;

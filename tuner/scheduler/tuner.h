@@ -82,6 +82,7 @@ struct TunerState {
   double remaining_seconds = 0;  // an estimate from both budgets; 0 when there is no limit
   double rank_correlation = 0;   // Spearman's, of predictions made before measuring
   int64_t correlated = 0;        // over so many measurements
+  int64_t learned = 0;           // measurements that the cost model was given, records included
   bool final_round = false;
   double search_seconds = 0;  // spent in Propose
   double train_seconds = 0;   // spent in training, in Observe

@@ -5,14 +5,21 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/canonical.h"
+#include "tuner/search/evaluate.h"
 #include "tuner/search/evolution.h"
 #include "tuner/search/task_search.h"
 
 namespace temper::tuner {
+namespace {
 
-schedule::Schedule DefaultSchedule(const te::Program& program, const Target& target, int threads,
-                                   const costmodel::CostModel* model, int samples) {
+constexpr double kLeastUs = 1e-3;
+
+}  // namespace
+
+DefaultChoice ChooseDefault(const te::Program& program, const Target& target, int threads,
+                            const costmodel::CostModel* model, int samples) {
   auto prior = costmodel::MakePriorModel();
+  if (!model) model = prior.get();
   std::vector<Space> spaces = SpacesOf(program, target, threads);
   EvolutionOptions options;
   options.generations = 2;
@@ -22,14 +29,27 @@ schedule::Schedule DefaultSchedule(const te::Program& program, const Target& tar
   std::optional<Scored> best;
   for (const Space& space : spaces) {
     Rng rng(1);
-    std::vector<Scored> scored = Evolve(space, model ? *model : *prior, {}, options, rng);
+    std::vector<Scored> scored = Evolve(space, *model, {}, options, rng);
     if (scored.empty() || (best && best->score >= scored[0].score)) continue;
     best = std::move(scored[0]);
   }
-  if (best) return std::move(best->schedule);
-  schedule::Schedule reference = lower::ReferenceSchedule(program, target);
-  reference.workload = te::WorkloadHash(program);
-  return reference;
+  DefaultChoice choice;
+  if (best) {
+    choice.schedule = std::move(best->schedule);
+    choice.expected_us = model->Microseconds(best->features, best->score);
+    return choice;
+  }
+  choice.schedule = lower::ReferenceSchedule(program, target);
+  choice.schedule.workload = te::WorkloadHash(program);
+  auto features = Describe(program, choice.schedule, target);
+  // A program that cannot be described is one that the compiler refuses next, with its reason.
+  choice.expected_us = features.ok() ? std::max(features->prior_us, kLeastUs) : kLeastUs;
+  return choice;
+}
+
+schedule::Schedule DefaultSchedule(const te::Program& program, const Target& target, int threads,
+                                   const costmodel::CostModel* model, int samples) {
+  return ChooseDefault(program, target, threads, model, samples).schedule;
 }
 
 }  // namespace temper::tuner

@@ -8,9 +8,18 @@
 
 namespace temper::tuner {
 
+struct DefaultChoice {
+  schedule::Schedule schedule;
+  double expected_us = 0;  // predicted, always positive
+};
+
 // The best of many samples and their mutations by `model` (null: the analytic prior alone), with
 // a fixed seed. Always legal; the reference schedule only where no sample is. `program` is
 // canonical.
+DefaultChoice ChooseDefault(const te::Program& program, const Target& target, int threads,
+                            const costmodel::CostModel* model = nullptr, int samples = 256);
+
+// Its schedule alone.
 schedule::Schedule DefaultSchedule(const te::Program& program, const Target& target, int threads,
                                    const costmodel::CostModel* model = nullptr, int samples = 256);
 

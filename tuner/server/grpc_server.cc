@@ -62,6 +62,10 @@ class TunerHandlers final : public proto::TunerService::Service {
                      proto::QueryReply* reply) override {
     return Answer(service_->Query(*request), reply);
   }
+  grpc::Status GetModel(grpc::ServerContext*, const proto::GetModelRequest* request,
+                        proto::GetModelReply* reply) override {
+    return Answer(service_->GetModel(*request), reply);
+  }
   grpc::Status ListDevices(grpc::ServerContext*, const proto::ListDevicesRequest*,
                            proto::ListDevicesReply* reply) override {
     return Answer(service_->ListDevices(), reply);

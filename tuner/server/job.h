@@ -47,6 +47,7 @@ struct Job {
   int64_t trials = 0;                      // the same, the final round aside
   double seconds_before = 0;               // spent before this run of the server
   double saved_at = 0;                     // when the progress was last stored
+  double model_saved_at = 0;               // the same of the cost model; the search thread's
   bool cancelled = false;
   bool dirty = true;  // the status is to be published
 

@@ -13,6 +13,7 @@ class ModelJobTuner final : public JobTuner {
   void Abandon(const Candidate& candidate) override { tuner_->Abandon(candidate); }
   bool Done() const override { return tuner_->Done(); }
   TunerState Snapshot() const override { return tuner_->Snapshot(); }
+  std::string SaveModel() const override { return tuner_->SaveModel(); }
 
  private:
   std::unique_ptr<ModelTuner> tuner_;

@@ -20,6 +20,7 @@ class JobTuner {
   virtual void Abandon(const Candidate& candidate) = 0;
   virtual bool Done() const = 0;
   virtual TunerState Snapshot() const = 0;
+  virtual std::string SaveModel() const = 0;
 };
 
 using TunerFactory = std::function<Result<std::unique_ptr<JobTuner>>(

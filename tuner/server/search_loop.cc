@@ -3,6 +3,8 @@
 #include <chrono>
 
 #include "base/core_lock.h"
+#include "costmodel/features.h"
+#include "costmodel/saved_model.h"
 #include "tuner/server/service.h"
 
 namespace temper::tuner {
@@ -149,13 +151,14 @@ Status TuningService::StartSearch(Job& job) {
   if (options.budget.seconds > 0) {
     options.budget.seconds = std::max(0.01, options.budget.seconds - job.seconds_before);
   }
+  options.model = LoadModel(job);
   TEMPER_ASSIGN_OR_RETURN(auto tuner,
                           factory_(std::move(tasks), job.target, options, known, clock_));
   log_.Info("job {} runs; {} results of earlier runs are known", job.id, known.size());
   Lock lock(mutex_);
   job.tuner = std::move(tuner);
   job.state = db::JobState::kRunning;
-  job.saved_at = clock_->NowSeconds();
+  job.saved_at = job.model_saved_at = clock_->NowSeconds();
   Publish(job, job.tuner->Snapshot(), fleet_.ReadyWorkers(job.Needs()));
   news_.notify_all();
   return OkStatus();
@@ -224,10 +227,12 @@ bool TuningService::SearchJob(Job& job) {
     return true;
   }
   if (clock_->NowSeconds() - job.saved_at > options_.save_seconds) SaveProgress(job);
+  if (clock_->NowSeconds() - job.model_saved_at > options_.save_model_seconds) SaveModel(job);
   return !results.empty() || !proposed.empty();
 }
 
 void TuningService::FinishJob(Job& job, db::JobState state, const std::string& message) {
+  SaveModel(job);
   Lock lock(mutex_);
   fleet_.Cancel(job.number);
   for (const auto& entry : job.candidates) unit_jobs_.erase(entry.first);
@@ -245,6 +250,36 @@ void TuningService::FinishJob(Job& job, db::JobState state, const std::string& m
   lock.unlock();
   SaveProgress(job);
   news_.notify_all();
+}
+
+std::string TuningService::LoadModel(const Job& job) {
+  auto stored =
+      store_->GetModel(job.fingerprint, MicroArchitecture(job.target), costmodel::kFeaturesVersion);
+  Status usable = stored.status();
+  if (stored.ok() && !stored->has_value()) return {};
+  if (usable.ok()) usable = costmodel::UnsealModel((*stored)->bytes).status();
+  if (!usable.ok()) {
+    log_.Warning("job {} starts without the stored cost model: {}", job.id, usable.message());
+    return {};
+  }
+  log_.Info("job {} starts with a cost model of {} measurements on target {}", job.id,
+            (*stored)->programs, (*stored)->target);
+  return std::move((*stored)->bytes);
+}
+
+void TuningService::SaveModel(Job& job) {
+  if (job.tuner == nullptr) return;
+  job.model_saved_at = clock_->NowSeconds();
+  db::StoredModel model;
+  model.bytes = job.tuner->SaveModel();
+  if (model.bytes.empty()) return;
+  model.target = job.fingerprint;
+  model.micro_architecture = MicroArchitecture(job.target);
+  model.features_version = costmodel::kFeaturesVersion;
+  model.programs = job.tuner->Snapshot().learned;
+  model.created_ms = clock_->UnixMillis();
+  Status stored = store_->PutModel(model);
+  if (!stored.ok()) log_.Error("the cost model is not stored: {}", stored.message());
 }
 
 void TuningService::SaveProgress(Job& job) {

@@ -355,6 +355,18 @@ Result<proto::QueryReply> TuningService::Query(const proto::QueryRequest& reques
   return reply;
 }
 
+Result<proto::GetModelReply> TuningService::GetModel(const proto::GetModelRequest& request) {
+  proto::GetModelReply reply;
+  TEMPER_ASSIGN_OR_RETURN(
+      auto found,
+      store_->GetModel(request.target(), request.micro_architecture(), request.features_version()));
+  if (!found) return reply;
+  reply.set_model(std::move(found->bytes));
+  reply.set_target(found->target);
+  reply.set_programs(found->programs);
+  return reply;
+}
+
 Result<proto::ListDevicesReply> TuningService::ListDevices() {
   Lock lock(mutex_);
   proto::ListDevicesReply reply;

@@ -32,7 +32,8 @@ struct ServiceOptions {
   double run_timeout_seconds = 10;
   int candidates_ahead = 40;  // kept ready for each worker
   int propose_at_once = 32;
-  double save_seconds = 2;  // how often a job's progress is stored
+  double save_seconds = 2;         // how often a job's progress is stored
+  double save_model_seconds = 30;  // how often its cost model is, and once at its end
   // A job whose time is over may finish its last measurements for so long.
   double overtime_seconds = 30;
   std::string core_lock_folder;  // the search keeps off cores that are locked there; empty: not
@@ -59,6 +60,7 @@ class TuningService {
   Result<proto::JobStatus> CancelJob(const proto::CancelJobRequest& request);
   Result<proto::ListJobsReply> ListJobs();
   Result<proto::QueryReply> Query(const proto::QueryRequest& request);
+  Result<proto::GetModelReply> GetModel(const proto::GetModelRequest& request);
   Result<proto::ListDevicesReply> ListDevices();
 
   // One round of the search thread; true: something was done. For tests, without Start().
@@ -81,6 +83,10 @@ class TuningService {
   bool SearchJob(Job& job);
   void FinishJob(Job& job, db::JobState state, const std::string& message);
   void SaveProgress(Job& job);
+  // The stored cost model of the job's target, empty where there is none that can be used.
+  std::string LoadModel(const Job& job);
+  // Stores what the job's search learned, if it learned anything.
+  void SaveModel(Job& job);
   void SearchLoop();
 
   const ServiceOptions options_;

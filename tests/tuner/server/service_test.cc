@@ -10,6 +10,7 @@
 #include "compiler/te/canonical.h"
 #include "compiler/wire/wire_program.h"
 #include "compiler/wire/wire_target.h"
+#include "costmodel/cost_model.h"
 #include "db/memory_store.h"
 #include "tests/support/programs.h"
 #include "tuner/server/grpc_server.h"
@@ -19,7 +20,20 @@ namespace {
 
 using temper::testing::MatmulBiasRelu;
 
-// Proposes `trials` schedules that differ in their thread count only, and remembers what it saw.
+// What the cost model saves after a little training.
+std::string SealedModel() {
+  auto model = costmodel::MakeBoostedModel({});
+  std::vector<costmodel::Sample> samples(64);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i].features.stores.resize(1);
+    samples[i].features.prior_us = 10;
+    samples[i].us = 10 + static_cast<double>(i);
+  }
+  EXPECT_TRUE(model->Update(samples).ok());
+  return model->Save();
+}
+
+// Proposes `limit` schedules that differ in their alternative only, and remembers what it saw.
 struct FakeSearch {
   int proposed = 0;
   int limit = 20;
@@ -27,6 +41,8 @@ struct FakeSearch {
   std::vector<Measured> known;
   int abandoned = 0;
   Budget budget;
+  std::string model;         // that it saves
+  std::string loaded_model;  // that it was given
 };
 
 class FakeTuner final : public JobTuner {
@@ -58,8 +74,10 @@ class FakeTuner final : public JobTuner {
   TunerState Snapshot() const override {
     TunerState state;
     state.tasks.resize(tasks_.size());
+    state.learned = static_cast<int64_t>(search_->seen.size());
     return state;
   }
+  std::string SaveModel() const override { return search_->model; }
 
  private:
   FakeSearch* search_;
@@ -90,6 +108,7 @@ class ServiceTest : public ::testing::Test {
       search_.seen.clear();
       search_.known.assign(known.begin(), known.end());
       search_.budget = options.budget;
+      search_.loaded_model = options.model;
       return std::unique_ptr<JobTuner>(
           std::make_unique<FakeTuner>(&search_, std::move(tasks), target));
     };
@@ -211,6 +230,55 @@ TEST_F(ServiceTest, AJobRunsToItsEndAndEveryTrialIsRecorded) {
   EXPECT_EQ(Records(), 20);
   EXPECT_EQ(search_.seen.size(), 20u);
   EXPECT_EQ(store_.GetJob(job)->state, db::JobState::kDone);
+}
+
+TEST_F(ServiceTest, WhatAJobLearnedStartsTheNextAndAnswersCompilers) {
+  proto::GetModelRequest request;
+  request.set_target(Fingerprint(target_));
+  request.set_micro_architecture(MicroArchitecture(target_));
+  request.set_features_version(costmodel::kFeaturesVersion);
+  EXPECT_EQ(service_->GetModel(request)->model(), "");
+  search_.model = SealedModel();
+  uint64_t worker = RegisterWorker();
+  Submit();
+  uint64_t done = 0;
+  std::vector<proto::CandidateResult> results;
+  for (int round = 0; round < 30; ++round) {
+    Search();
+    auto reply = Sync(worker, 4, results, done);
+    ASSERT_TRUE(reply.ok());
+    results.clear();
+    for (const auto& spec : Specs(*reply)) results.push_back(Ok(spec));
+    done += results.size();
+  }
+  Search();
+  EXPECT_EQ(search_.loaded_model, "") << "nothing was known then";
+  auto reply = service_->GetModel(request);
+  ASSERT_TRUE(reply.ok());
+  EXPECT_TRUE(reply->model() == search_.model);
+  EXPECT_EQ(reply->programs(), 20);
+  request.set_target("another");
+  EXPECT_TRUE(service_->GetModel(request)->model() == search_.model) << "of a similar target";
+  request.set_features_version(costmodel::kFeaturesVersion + 1);
+  EXPECT_EQ(service_->GetModel(request)->model(), "");
+
+  auto again = JobRequest();
+  again.set_request_id("twice");
+  ASSERT_TRUE(service_->SubmitJob(again).ok());
+  Search();
+  EXPECT_TRUE(search_.loaded_model == search_.model);
+}
+
+TEST_F(ServiceTest, AJobRunsWithoutAStoredModelThatIsPoisoned) {
+  db::StoredModel poisoned{
+      Fingerprint(target_),       MicroArchitecture(target_), costmodel::kFeaturesVersion, 10, 1,
+      "temper-trees but not ours"};
+  ASSERT_TRUE(store_.PutModel(poisoned).ok());
+  RegisterWorker();
+  std::string job = Submit();
+  Search();
+  EXPECT_EQ(Watch(job).phase(), proto::JOB_PHASE_RUNNING);
+  EXPECT_EQ(search_.loaded_model, "");
 }
 
 TEST_F(ServiceTest, ReportingTwiceIsHarmless) {
