@@ -11,8 +11,9 @@
 namespace temper::tools {
 
 // `model` is what costmodel saved, or empty: then the prior ranks. A model that cannot be used is
-// passed over with a warning that says why.
-driver::ScheduleChooser UntunedChooser(std::string model, std::vector<std::string>* warnings);
+// passed over with a warning that says why; with one, `warnings` is not null.
+driver::ScheduleChooser UntunedChooser(std::string model = {},
+                                       std::vector<std::string>* warnings = nullptr);
 
 // The model of a target in a database, empty where there is none; one that is damaged is passed
 // over with a warning.
