@@ -1,0 +1,115 @@
+#include "tests/conformance/case.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/file.h"
+#include "compiler/import/onnx.pb.h"
+#include "compiler/import/tensor_reader.h"
+
+namespace temper::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+void CollectOperators(const onnx::GraphProto& graph, std::set<std::string>& all) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+    all.insert(own ? node.op_type() : node.domain() + "." + node.op_type());
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) CollectOperators(attribute.g(), all);
+    }
+  }
+}
+
+void ReadOperators(const std::string& path, Case& test) {
+  auto bytes = ReadFile(path);
+  onnx::ModelProto model;
+  if (!bytes.ok() || !model.ParseFromString(*bytes)) return;
+  std::set<std::string> all;
+  CollectOperators(model.graph(), all);
+  test.operators.assign(all.begin(), all.end());
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    if (node.op_type() == "Constant" && model.graph().node_size() > 1) continue;
+    test.op = node.op_type();
+    break;
+  }
+}
+
+// Our own cases state their tolerances.
+void ReadTolerance(const std::string& path, Case& test) {
+  auto text = ReadFile(path);
+  if (!text.ok()) return;
+  const auto json = nlohmann::json::parse(*text, nullptr, false);
+  if (!json.is_object()) return;
+  test.tolerance.relative = json.value("rtol", test.tolerance.relative);
+  test.tolerance.absolute = json.value("atol", test.tolerance.absolute);
+}
+
+Result<NamedTensor> ReadTensor(const std::string& path) {
+  TEMPER_ASSIGN_OR_RETURN(auto bytes, ReadFile(path));
+  onnx::TensorProto proto;
+  if (!proto.ParseFromString(bytes) || proto.data_type() == 0) {
+    return Unimplemented(path + " holds no tensor");
+  }
+  auto raw = std::make_shared<const std::string>(proto.raw_data());
+  if (proto.has_raw_data()) {
+    proto.set_raw_offset(0);
+    proto.set_raw_length(raw->size());
+  }
+  importer::TensorReader reader(std::as_bytes(std::span(*raw)), raw, std::nullopt);
+  auto tensor = reader.Read(proto);
+  if (!tensor.ok()) return tensor.status().WithContext(path);
+  return NamedTensor{proto.name(), *std::move(tensor)};
+}
+
+Result<std::vector<NamedTensor>> ReadTensors(const std::string& folder, const char* kind) {
+  std::vector<NamedTensor> tensors;
+  for (int i = 0;; ++i) {
+    const std::string path = fmt::format("{}/{}_{}.pb", folder, kind, i);
+    if (!fs::exists(path)) return tensors;
+    TEMPER_ASSIGN_OR_RETURN(NamedTensor tensor, ReadTensor(path));
+    tensors.push_back(std::move(tensor));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Case>> FindCases(const std::string& root, const std::string& group) {
+  std::vector<Case> cases;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(root + "/" + group, error)) {
+    const std::string folder = entry.path();
+    if (!fs::exists(folder + "/model.onnx")) continue;
+    Case test;
+    test.name = group + "/" + entry.path().filename().string();
+    test.folder = folder;
+    ReadOperators(folder + "/model.onnx", test);
+    ReadTolerance(folder + "/case.json", test);
+    cases.push_back(std::move(test));
+  }
+  if (cases.empty()) return NotFound("no cases in " + root + "/" + group + "; run ./setup");
+  std::sort(cases.begin(), cases.end(),
+            [](const Case& a, const Case& b) { return a.name < b.name; });
+  return cases;
+}
+
+Result<std::vector<DataSet>> ReadDataSets(const Case& test) {
+  std::vector<DataSet> sets;
+  for (int k = 0;; ++k) {
+    const std::string folder = fmt::format("{}/test_data_set_{}", test.folder, k);
+    if (!fs::exists(folder)) break;
+    DataSet set;
+    TEMPER_ASSIGN_OR_RETURN(set.inputs, ReadTensors(folder, "input"));
+    TEMPER_ASSIGN_OR_RETURN(set.outputs, ReadTensors(folder, "output"));
+    sets.push_back(std::move(set));
+  }
+  if (sets.empty()) return NotFound(test.folder + " has no data");
+  return sets;
+}
+
+}  // namespace temper::conformance

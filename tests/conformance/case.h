@@ -1,0 +1,44 @@
+// The cases on disk, in the layout of ONNX's backend tests: a folder with model.onnx and
+// test_data_set_K/{input,output}_I.pb.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/graph/tensor.h"
+
+namespace temper::conformance {
+
+struct Tolerance {
+  double relative = 1e-3;  // ONNX's own defaults
+  double absolute = 1e-7;
+};
+
+struct Case {
+  std::string name;    // "node/test_abs": the folder's group and name
+  std::string folder;  // where it lies
+  // The operator that the case is about: that of its first node that is no Constant. "" where the
+  // model cannot be read.
+  std::string op;
+  std::vector<std::string> operators;  // all, sorted, with their domains unless ONNX's
+  Tolerance tolerance;
+};
+
+// The cases below `root`/`group`, by name. `group` also starts their names.
+Result<std::vector<Case>> FindCases(const std::string& root, const std::string& group);
+
+// A file's tensor; `name` is its own name or "". UNIMPLEMENTED if it holds no tensor of a type that
+// graphs have.
+struct NamedTensor {
+  std::string name;
+  graph::Tensor tensor;
+};
+struct DataSet {
+  std::vector<NamedTensor> inputs;
+  std::vector<NamedTensor> outputs;
+};
+Result<std::vector<DataSet>> ReadDataSets(const Case& test);
+
+}  // namespace temper::conformance
