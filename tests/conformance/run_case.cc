@@ -47,8 +47,10 @@ Status CompareValues(const Tensor& actual, const Tensor& expected, const Toleran
 }
 
 Status Compare(const tools::Array& array, const NamedTensor& expected, const Tolerance& tolerance) {
+  // ONNX's older data has the bits of bfloat16 as uint16.
+  const bool bits = array.dtype == DType::kBFloat16 && expected.tensor.dtype == DType::kUInt16;
   Tensor actual;
-  actual.dtype = array.dtype;
+  actual.dtype = bits ? DType::kUInt16 : array.dtype;
   actual.shape = array.shape;
   actual.data = array.data.data();
   if (actual.dtype != expected.tensor.dtype || actual.shape != expected.tensor.shape) {
@@ -59,6 +61,21 @@ Status Compare(const tools::Array& array, const NamedTensor& expected, const Tol
   }
   return CompareValues(actual, expected.tensor, tolerance)
       .WithContext(fmt::format("output '{}'", expected.name));
+}
+
+// The data as the model declares the input: where ONNX's own data is a single element for a larger
+// input (CastLike's second), it stands for all.
+tools::Array Shaped(const Tensor& tensor, const temper_tensor_info& info) {
+  tools::Array array = ToArray(tensor);
+  const graph::Shape declared(info.shape, info.shape + info.ndim);
+  if (tensor.size() != 1 || declared == tensor.shape) return array;
+  const std::vector<std::byte> one = array.data;
+  array.shape = declared;
+  array.data.clear();
+  for (int64_t i = 0; i < *graph::ElementCount(declared); ++i) {
+    array.data.insert(array.data.end(), one.begin(), one.end());
+  }
+  return array;
 }
 
 // The data of each input of the model. Files are in the order of the model's inputs; those for
@@ -75,7 +92,7 @@ Result<std::vector<tools::Array>> Arguments(temper_model* model, const DataSet& 
     }
     if (at >= set.inputs.size()) return Wrong(fmt::format("input '{}' has no data", info->name));
     next = at + 1;
-    arguments.push_back(ToArray(set.inputs[at].tensor));
+    arguments.push_back(Shaped(set.inputs[at].tensor, *info));
   }
   return arguments;
 }

@@ -22,6 +22,8 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
+#include <mutex>
+
 #include "compiler/target/known_targets.h"
 
 namespace temper::codegen {
@@ -102,10 +104,14 @@ Machine::Machine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Machine::~Machine() = default;
 
 Result<std::unique_ptr<Machine>> Machine::Make(const Target& target) {
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
+  // LLVM's registry is filled without a lock, and machines are made on several threads.
+  static std::once_flag registered;
+  std::call_once(registered, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
   llvm::Triple triple("x86_64-unknown-linux-gnu");
   std::string error;
   const llvm::Target* t = llvm::TargetRegistry::lookupTarget(triple, error);
