@@ -114,6 +114,7 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
   TEMPER_RETURN_IF_ERROR(CheckDisabled(passes, options.disabled_passes));
   importer::ImportOptions import;
   import.shapes = options.shapes;
+  import.values = options.values;
   ModelKernels result;
   TEMPER_ASSIGN_OR_RETURN(result.graph, importer::ImportFile(model, import));
   graph::Graph& graph = result.graph;

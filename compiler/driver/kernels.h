@@ -17,8 +17,9 @@
 namespace temper::driver {
 
 struct FrontendOptions {
-  std::map<std::string, graph::Shape> shapes;  // of the model's inputs, by name
-  std::vector<std::string> disabled_passes;    // by name; an unknown one is an error
+  std::map<std::string, graph::Shape> shapes;   // of the model's inputs, by name
+  std::map<std::string, graph::Tensor> values;  // inputs fixed when compiling (import/import.h)
+  std::vector<std::string> disabled_passes;     // by name; an unknown one is an error
   // Called with the graph after import ("import") and after each pass, by its name. May be empty.
   std::function<void(std::string_view pass, const graph::Graph& graph)> after_pass;
 };

@@ -7,7 +7,18 @@ namespace {
 
 using graph::Attribute;
 
-enum Type { kFloat = 1, kInt, kString, kTensor, kGraph, kFloats, kInts, kStrings };
+enum Type {
+  kFloat = 1,
+  kInt,
+  kString,
+  kTensor,
+  kGraph,
+  kFloats,
+  kInts,
+  kStrings,
+  kGraphs = 10,
+  kSparse = 11
+};
 
 // Models of IR version 1 do not say the type.
 int TypeOf(const onnx::AttributeProto& a) {
@@ -30,9 +41,6 @@ bool IsElementType(const std::string& op, const std::string& attribute) {
 }
 
 Result<Attribute> ReadAttribute(const onnx::AttributeProto& a, TensorReader& reader) {
-  if (!a.ref_attr_name().empty()) {
-    return InvalidArgument("it refers to an attribute of a function, but is in none");
-  }
   switch (TypeOf(a)) {
     case kFloat:
       return Attribute(a.f());
@@ -50,6 +58,8 @@ Result<Attribute> ReadAttribute(const onnx::AttributeProto& a, TensorReader& rea
       TEMPER_ASSIGN_OR_RETURN(graph::Tensor tensor, reader.Read(a.t()));
       return Attribute(std::move(tensor));
     }
+    case kSparse:
+      return Unimplemented("sparse tensors are not supported");
     default:
       return Unimplemented(fmt::format("attributes of type {} are not supported", TypeOf(a)));
   }
@@ -57,30 +67,70 @@ Result<Attribute> ReadAttribute(const onnx::AttributeProto& a, TensorReader& rea
 
 }  // namespace
 
-Result<graph::Attributes> ReadAttributes(const onnx::NodeProto& node, TensorReader& reader) {
+namespace {
+
+Status Add(const std::string& name, Attribute value, graph::Attributes* attributes) {
+  if (attributes->emplace(name, std::move(value)).second) return OkStatus();
+  return InvalidArgument(fmt::format("attribute '{}' is there twice", name));
+}
+
+// A number for an element type becomes its name.
+Status NameType(Attribute* value) {
+  const int64_t* number = std::get_if<int64_t>(value);
+  if (number == nullptr) return OkStatus();
+  const int small = *number >= 0 && *number < 1000 ? static_cast<int>(*number) : 0;
+  if (!DTypeOfOnnx(small)) {
+    return Unimplemented(fmt::format("the element type {} is not supported", OnnxTypeName(small)));
+  }
+  *value = Attribute(OnnxTypeName(small));
+  return OkStatus();
+}
+
+Status ReadInto(const onnx::AttributeProto& a, TensorReader& reader,
+                const graph::Attributes* arguments, graph::Attributes* attributes) {
+  if (TypeOf(a) == kGraph || TypeOf(a) == kGraphs) return OkStatus();
+  if (a.ref_attr_name().empty()) {
+    TEMPER_ASSIGN_OR_RETURN(Attribute value, ReadAttribute(a, reader));
+    return Add(a.name(), std::move(value), attributes);
+  }
+  if (arguments == nullptr) {
+    return InvalidArgument("it refers to an attribute of a function, but is in none");
+  }
+  const auto given = arguments->find(a.ref_attr_name());
+  return given == arguments->end() ? OkStatus() : Add(a.name(), given->second, attributes);
+}
+
+}  // namespace
+
+Result<graph::Attributes> ReadAttributes(const onnx::NodeProto& node, TensorReader& reader,
+                                         const graph::Attributes* arguments) {
   graph::Attributes attributes;
   for (const onnx::AttributeProto& a : node.attribute()) {
-    auto value = ReadAttribute(a, reader);
-    if (!value.ok()) return value.status().WithContext(fmt::format("attribute '{}'", a.name()));
-    if (IsElementType(node.op_type(), a.name())) {
-      if (const int64_t* number = std::get_if<int64_t>(&*value)) {
-        const int small = *number >= 0 && *number < 1000 ? static_cast<int>(*number) : 0;
-        if (!DTypeOfOnnx(small)) {
-          return Unimplemented(
-              fmt::format("the element type {} is not supported", OnnxTypeName(small)));
-        }
-        *value = Attribute(OnnxTypeName(small));
-      }
-    }
-    if (!attributes.emplace(a.name(), std::move(value).value()).second) {
-      return InvalidArgument(fmt::format("attribute '{}' is there twice", a.name()));
-    }
+    TEMPER_RETURN_IF_ERROR(ReadInto(a, reader, arguments, &attributes)
+                               .WithContext(fmt::format("attribute '{}'", a.name())));
+  }
+  for (auto& [name, value] : attributes) {
+    if (IsElementType(node.op_type(), name)) TEMPER_RETURN_IF_ERROR(NameType(&value));
   }
   return attributes;
 }
 
-Result<graph::Tensor> ReadConstant(const onnx::NodeProto& node, TensorReader& reader) {
-  TEMPER_ASSIGN_OR_RETURN(const graph::Attributes attributes, ReadAttributes(node, reader));
+Result<graph::Attributes> ReadArguments(const onnx::NodeProto& call,
+                                        const onnx::FunctionProto& function, TensorReader& reader,
+                                        const graph::Attributes* arguments) {
+  TEMPER_ASSIGN_OR_RETURN(graph::Attributes given, ReadAttributes(call, reader, arguments));
+  for (const onnx::AttributeProto& a : function.attribute_proto()) {
+    if (given.count(a.name()) != 0) continue;
+    TEMPER_RETURN_IF_ERROR(
+        ReadInto(a, reader, nullptr, &given).WithContext(fmt::format("attribute '{}'", a.name())));
+  }
+  return given;
+}
+
+Result<graph::Tensor> ReadConstant(const onnx::NodeProto& node, TensorReader& reader,
+                                   const graph::Attributes* arguments) {
+  TEMPER_ASSIGN_OR_RETURN(const graph::Attributes attributes,
+                          ReadAttributes(node, reader, arguments));
   for (const auto& [name, value] : attributes) {
     if (const auto* tensor = std::get_if<graph::Tensor>(&value)) return *tensor;
     if (const auto* number = std::get_if<float>(&value)) return graph::MakeScalar(*number);
@@ -94,7 +144,10 @@ Result<graph::Tensor> ReadConstant(const onnx::NodeProto& node, TensorReader& re
       return graph::MakeInts({static_cast<int64_t>(ints->size())}, *ints);
     }
   }
-  return InvalidArgument("it has no value of a kind that is supported");
+  if (attributes.count("value_string") + attributes.count("value_strings") != 0) {
+    return Unimplemented("strings are not supported");
+  }
+  return InvalidArgument("it has no value");
 }
 
 }  // namespace temper::importer

@@ -6,26 +6,19 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
-#include <unordered_map>
 #include <unordered_set>
 
-#include "compiler/graph/op_list.h"
-#include "compiler/import/attributes.h"
+#include "compiler/import/graph_builder.h"
 #include "compiler/import/inputs.h"
 #include "compiler/import/mapped_file.h"
-#include "compiler/import/node_order.h"
 #include "compiler/import/skeleton.h"
 #include "compiler/import/tensor_reader.h"
-#include "compiler/import/upgrade.h"
 
 namespace temper::importer {
 namespace {
 
 using graph::Graph;
 using graph::kNone;
-
-// Of a model or a node: none that is real comes near, and some work is quadratic in it.
-constexpr int kMaxOperands = 1 << 14;
 
 // Whether a dim_param names a dimension: exporters also write "?", "-1" and "None" for "any".
 bool IsName(const std::string& text) {
@@ -61,32 +54,44 @@ Result<graph::ValueType> DeclaredType(const onnx::ValueInfoProto& info) {
   return type;
 }
 
+// Whether an input may be fixed at the value: it has the declared type.
+Status CheckValue(const std::string& name, const graph::ValueType& declared,
+                  const graph::Tensor& value) {
+  bool fits = declared.dtype == value.dtype &&
+              (!declared.has_rank || declared.dims.size() == value.shape.size());
+  for (size_t i = 0; fits && declared.has_rank && i < value.shape.size(); ++i) {
+    fits = !declared.dims[i].known() || declared.dims[i].value == value.shape[i];
+  }
+  if (fits) return OkStatus();
+  return InvalidArgument(fmt::format("--value {}: it is {}{}, but the model declares {}", name,
+                                     Name(value.dtype), graph::ShapeToString(value.shape),
+                                     declared.ToString()));
+}
+
 class ModelBuilder {
  public:
   ModelBuilder(const onnx::ModelProto& model, TensorReader& reader, const ImportOptions& options)
-      : model_(model), proto_(model.graph()), reader_(reader), options_(options) {}
+      : model_(model),
+        proto_(model.graph()),
+        reader_(reader),
+        options_(options),
+        builder_(model, reader, graph_) {}
 
   Result<Graph> Build() {
     TEMPER_RETURN_IF_ERROR(CheckVersions());
-    TEMPER_RETURN_IF_ERROR(CheckOperators(proto_));
+    TEMPER_RETURN_IF_ERROR(builder_.CheckOperators(proto_.node()));
     graph_.name = proto_.name();
     TEMPER_RETURN_IF_ERROR(AddInputsAndConstants());
-    TEMPER_ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(proto_, known_));
-    CollectReadNames();
-    for (int n : order) {
-      const onnx::NodeProto& node = proto_.node(n);
-      const std::string name = NodeName(node, n);
-      auto status =
-          node.op_type() == "Constant" ? AddConstantNode(node, name) : AddNode(node, name);
-      if (!status.ok()) return status;
-    }
+    std::vector<std::string> outputs;
+    for (const onnx::ValueInfoProto& output : proto_.output()) outputs.push_back(output.name());
+    TEMPER_RETURN_IF_ERROR(builder_.AddNodes(proto_.node(), outputs, scope_));
     return Finish();
   }
 
  private:
   Status CheckVersions() {
     if (!model_.has_graph()) return InvalidArgument("not an ONNX model: it has no graph");
-    opset_ = 1;  // what models without the field mean
+    scope_.opset = 1;  // what models without the field mean
     for (const onnx::OperatorSetIdProto& import : model_.opset_import()) {
       if (!import.domain().empty() && import.domain() != "ai.onnx") continue;
       if (import.version() < 1 || import.version() > kNewestOpset) {
@@ -94,7 +99,7 @@ class ModelBuilder {
             fmt::format("it uses opset {}; this compiler reads opsets 1 to {}: convert the model",
                         import.version(), kNewestOpset));
       }
-      opset_ = static_cast<int>(import.version());
+      scope_.opset = static_cast<int>(import.version());
     }
     if (model_.opset_import_size() == 0 && model_.ir_version() >= 3) {
       return InvalidArgument(
@@ -116,77 +121,39 @@ class ModelBuilder {
         return InvalidArgument(fmt::format("initializer '{}' is there twice", tensor.name()));
       }
     }
+    std::unordered_set<std::string> known;
+    for (const auto& [name, value] : options_.values) {
+      const auto named = [&name = name](const onnx::ValueInfoProto& i) { return i.name() == name; };
+      if (std::any_of(proto_.input().begin(), proto_.input().end(), named)) continue;
+      return InvalidArgument(fmt::format("--value names '{}', which is no input", name));
+    }
     std::vector<DeclaredInput> inputs;
     for (const onnx::ValueInfoProto& info : proto_.input()) {
       if (initialized.count(info.name()) != 0) {
-        if (options_.shapes.count(info.name()) == 0) continue;  // its default is its value
+        // Its default is its value.
+        if (options_.shapes.count(info.name()) + options_.values.count(info.name()) == 0) continue;
         initialized.erase(info.name());
       }
-      if (!known_.insert(info.name()).second) {
+      if (!known.insert(info.name()).second) {
         return InvalidArgument(fmt::format("input '{}' is there twice", info.name()));
       }
       TEMPER_ASSIGN_OR_RETURN(graph::ValueType type, DeclaredType(info));
+      if (const auto fixed = options_.values.find(info.name()); fixed != options_.values.end()) {
+        TEMPER_RETURN_IF_ERROR(CheckValue(info.name(), type, fixed->second));
+        scope_.values[info.name()] = graph_.AddConstant(info.name(), fixed->second);
+        continue;
+      }
       inputs.push_back({info.name(), std::move(type)});
     }
     TEMPER_ASSIGN_OR_RETURN(std::vector<graph::ValueType> types,
                             ResolveInputs(inputs, options_.shapes, options_.allow_open_dims));
     for (size_t i = 0; i < inputs.size(); ++i) {
-      values_[inputs[i].name] = graph_.AddInput(inputs[i].name, std::move(types[i]));
+      scope_.values[inputs[i].name] = graph_.AddInput(inputs[i].name, std::move(types[i]));
     }
     for (const onnx::TensorProto& tensor : proto_.initializer()) {
       if (initialized.count(tensor.name()) == 0) continue;
-      known_.insert(tensor.name());
       TEMPER_ASSIGN_OR_RETURN(graph::Tensor contents, reader_.Read(tensor));
-      values_[tensor.name()] = graph_.AddConstant(tensor.name(), std::move(contents));
-    }
-    return OkStatus();
-  }
-
-  void CollectReadNames() {
-    for (const onnx::NodeProto& node : proto_.node()) {
-      read_.insert(node.input().begin(), node.input().end());
-    }
-    for (const onnx::ValueInfoProto& output : proto_.output()) read_.insert(output.name());
-  }
-
-  Status AddConstantNode(const onnx::NodeProto& node, const std::string& name) {
-    auto tensor = ReadConstant(node, reader_);
-    if (!tensor.ok()) return tensor.status().WithContext(fmt::format("Constant '{}'", name));
-    if (node.output_size() != 1) {
-      return InvalidArgument(fmt::format("Constant '{}': it needs one output", name));
-    }
-    if (!node.output(0).empty()) {
-      values_[node.output(0)] = graph_.AddConstant(node.output(0), std::move(tensor).value());
-    }
-    return OkStatus();
-  }
-
-  Status AddNode(const onnx::NodeProto& node, const std::string& name) {
-    if (std::max(node.input_size(), node.output_size()) > kMaxOperands) {
-      return ResourceExhausted(fmt::format("{} '{}' has more than {} inputs or outputs",
-                                           node.op_type(), name, kMaxOperands));
-    }
-    SourceNode source;
-    source.op = node.op_type();
-    source.name = name;
-    auto attributes = ReadAttributes(node, reader_);
-    if (!attributes.ok()) {
-      return attributes.status().WithContext(fmt::format("{} '{}'", node.op_type(), name));
-    }
-    source.attributes = std::move(attributes).value();
-    for (const std::string& input : node.input()) {
-      source.inputs.push_back(input.empty() ? kNone : values_.at(input));
-    }
-    // Trailing absent inputs are as good as none.
-    while (!source.inputs.empty() && source.inputs.back() == kNone) source.inputs.pop_back();
-    for (const std::string& output : node.output()) {
-      source.outputs.push_back(output);
-      source.used.push_back(read_.count(output) != 0 && !output.empty());
-    }
-    const std::vector<std::string> outputs = source.outputs;
-    TEMPER_ASSIGN_OR_RETURN(const std::vector<int> ids, Upgrade(graph_, opset_, std::move(source)));
-    for (size_t i = 0; i < outputs.size() && i < ids.size(); ++i) {
-      if (!outputs[i].empty()) values_[outputs[i]] = ids[i];
+      scope_.values[tensor.name()] = graph_.AddConstant(tensor.name(), std::move(contents));
     }
     return OkStatus();
   }
@@ -194,11 +161,11 @@ class ModelBuilder {
   Result<Graph> Finish() {
     if (proto_.output_size() == 0) return InvalidArgument("the model has no outputs");
     for (const onnx::ValueInfoProto& output : proto_.output()) {
-      const auto it = values_.find(output.name());
-      if (it == values_.end()) {
+      const int value = scope_.Find(output.name());
+      if (value == kNone) {
         return InvalidArgument(fmt::format("output '{}' is defined nowhere", output.name()));
       }
-      graph_.AddOutput(it->second, output.name());
+      graph_.AddOutput(value, output.name());
     }
     return std::move(graph_);
   }
@@ -207,11 +174,9 @@ class ModelBuilder {
   const onnx::GraphProto& proto_;
   TensorReader& reader_;
   const ImportOptions& options_;
-  int opset_ = 1;
   Graph graph_;
-  std::unordered_map<std::string, int> values_;  // name -> value
-  std::unordered_set<std::string> known_;        // names of inputs and initializers
-  std::unordered_set<std::string> read_;         // names that something reads
+  GraphBuilder builder_;
+  Scope scope_;
 };
 
 Result<Graph> ImportModel(std::span<const std::byte> bytes, TensorReader& reader,

@@ -24,6 +24,10 @@ struct ImportOptions {
   // Shapes for inputs by name, as --shape gives them. An initializer that is also an input is a
   // constant unless it is named here.
   std::map<std::string, graph::Shape> shapes;
+  // Values for inputs by name, as --value gives them: such an input is a constant of the compiled
+  // model, which no longer takes it. What decides a shape (Reshape's second input) must be
+  // constant.
+  std::map<std::string, graph::Tensor> values;
   // Lets dimensions stay open, for looking at a model; the passes need static shapes.
   bool allow_open_dims = false;
 };

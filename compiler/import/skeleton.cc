@@ -11,6 +11,7 @@ enum class Message {
   kNone,  // not a message: a number, or a string or list that is copied
   kModel,
   kGraph,
+  kFunction,
   kNode,
   kAttribute,
   kTensor,
@@ -29,6 +30,7 @@ Message FieldOf(Message message, uint64_t field) {
     case Message::kModel:
       if (field == 7) return Message::kGraph;
       if (field == 8) return Message::kFlat;
+      if (field == 25) return Message::kFunction;
       return field <= 3 ? Message::kNone : Message::kDrop;
     case Message::kGraph:
       if (field == 1) return Message::kNode;
@@ -36,9 +38,16 @@ Message FieldOf(Message message, uint64_t field) {
       if (field == 5) return Message::kTensor;
       if (field == 11 || field == 12) return Message::kValueInfo;
       return field == 15 ? Message::kSparse : Message::kDrop;
+    case Message::kFunction:
+      if (field == 7) return Message::kNode;
+      if (field == 9) return Message::kFlat;
+      if (field == 11) return Message::kAttribute;
+      return field == 1 || (field >= 4 && field <= 6) || field == 10 || field == 13
+                 ? Message::kNone
+                 : Message::kDrop;
     case Message::kNode:
       if (field == 5) return Message::kAttribute;
-      return field <= 4 || field == 7 ? Message::kNone : Message::kDrop;
+      return field <= 4 || field == 7 || field == 8 ? Message::kNone : Message::kDrop;
     case Message::kAttribute:
       if (field == 5 || field == 10) return Message::kTensor;
       if (field == 6 || field == 11) return Message::kGraph;

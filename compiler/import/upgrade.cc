@@ -7,96 +7,14 @@
 #include <numeric>
 #include <string_view>
 
-#include "compiler/graph/infer/infer.h"
-#include "compiler/graph/op_list.h"
+#include "compiler/import/upgrader.h"
 
 namespace temper::importer {
 namespace {
 
 using graph::Attribute;
-using graph::Attributes;
 using graph::kNone;
 using graph::Tensor;
-
-// One node on its way: helpers over its parts.
-class Upgrader {
- public:
-  Upgrader(graph::Graph& graph, int opset, SourceNode& node)
-      : graph(graph), opset(opset), node(node) {}
-
-  graph::Graph& graph;
-  const int opset;
-  SourceNode& node;
-
-  Status Error(const std::string& what) const {
-    return InvalidArgument(fmt::format("{} '{}': {}", node.op, node.name, what));
-  }
-
-  // Takes the attribute away. Null where absent or of another type.
-  template <typename T>
-  std::optional<T> Take(const std::string& name) {
-    const auto it = node.attributes.find(name);
-    if (it == node.attributes.end()) return std::nullopt;
-    std::optional<T> value;
-    if (const T* held = std::get_if<T>(&it->second)) value = *held;
-    node.attributes.erase(it);
-    return value;
-  }
-
-  int Constant(const std::string& what, Tensor tensor) {
-    return graph.AddConstant(node.name + "/" + what, std::move(tensor));
-  }
-  int Ints(const std::string& what, const std::vector<int64_t>& values) {
-    return Constant(what, graph::MakeInts({static_cast<int64_t>(values.size())}, values));
-  }
-  void SetInput(size_t index, int value) {
-    if (node.inputs.size() <= index) node.inputs.resize(index + 1, kNone);
-    node.inputs[index] = value;
-  }
-
-  // An attribute of ints that became input `index`.
-  void IntsToInput(const std::string& name, size_t index) {
-    if (auto values = Take<std::vector<int64_t>>(name)) SetInput(index, Ints(name, *values));
-  }
-  // An attribute of one float that became a scalar input of the data's type.
-  Status FloatToInput(const std::string& name, size_t index) {
-    const auto value = Take<float>(name);
-    if (!value) return OkStatus();
-    const auto dtype = graph.type(node.inputs[0]).dtype;
-    if (!dtype) return Error("the type of its input is not known");
-    const double wide = *value;
-    SetInput(index, Constant(name, graph::MakeFromDoubles(*dtype, {}, {&wide, 1})));
-    return OkStatus();
-  }
-
-  Result<int> Emit(std::string op, std::vector<int> inputs, std::vector<std::string> outputs,
-                   Attributes attributes = {}) {
-    const int id = graph.AddNode(std::move(op), std::move(inputs), std::move(outputs),
-                                 std::move(attributes), {node.name});
-    TEMPER_RETURN_IF_ERROR(graph::CheckArity(graph.node(id)));
-    results_ = graph.node(id).outputs;
-    TEMPER_RETURN_IF_ERROR(graph::InferAndFoldSmall(graph, id));
-    return results_.empty() ? kNone : results_[0];
-  }
-  // The node itself, as it now is.
-  Result<std::vector<int>> EmitNode() {
-    TEMPER_RETURN_IF_ERROR(Emit(node.op, node.inputs, node.outputs, node.attributes).status());
-    return results_;
-  }
-
-  // Outputs from `first` on that the model does not read are dropped; one that it reads is an
-  // error.
-  Status DropOutputs(size_t first) {
-    for (size_t i = first; i < node.outputs.size(); ++i) {
-      if (node.used[i]) return Error(fmt::format("its output {} is not supported", i));
-    }
-    if (node.outputs.size() > first) node.outputs.resize(first);
-    return OkStatus();
-  }
-
- private:
-  std::vector<int> results_;
-};
 
 // Before opset 7, Add and its like broadcast b only where asked, from dimension `axis` of a on.
 Status UpgradeBroadcast(Upgrader& u) {

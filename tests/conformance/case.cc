@@ -26,13 +26,20 @@ void CollectOperators(const onnx::GraphProto& graph, std::set<std::string>& all)
   }
 }
 
-void ReadOperators(const std::string& path, Case& test) {
+void ReadModel(const std::string& path, Case& test) {
   auto bytes = ReadFile(path);
   onnx::ModelProto model;
   if (!bytes.ok() || !model.ParseFromString(*bytes)) return;
   std::set<std::string> all;
   CollectOperators(model.graph(), all);
   test.operators.assign(all.begin(), all.end());
+  std::set<std::string> initialized;
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    initialized.insert(tensor.name());
+  }
+  for (const onnx::ValueInfoProto& input : model.graph().input()) {
+    if (initialized.count(input.name()) == 0) test.inputs.push_back(input.name());
+  }
   for (const onnx::NodeProto& node : model.graph().node()) {
     if (node.op_type() == "Constant" && model.graph().node_size() > 1) continue;
     test.op = node.op_type();
@@ -88,7 +95,7 @@ Result<std::vector<Case>> FindCases(const std::string& root, const std::string& 
     Case test;
     test.name = group + "/" + entry.path().filename().string();
     test.folder = folder;
-    ReadOperators(folder + "/model.onnx", test);
+    ReadModel(folder + "/model.onnx", test);
     ReadTolerance(folder + "/case.json", test);
     cases.push_back(std::move(test));
   }
@@ -105,6 +112,10 @@ Result<std::vector<DataSet>> ReadDataSets(const Case& test) {
     if (!fs::exists(folder)) break;
     DataSet set;
     TEMPER_ASSIGN_OR_RETURN(set.inputs, ReadTensors(folder, "input"));
+    for (size_t i = 0; i < set.inputs.size() && i < test.inputs.size(); ++i) {
+      std::string& name = set.inputs[i].name;
+      if (std::count(test.inputs.begin(), test.inputs.end(), name) == 0) name = test.inputs[i];
+    }
     TEMPER_ASSIGN_OR_RETURN(set.outputs, ReadTensors(folder, "output"));
     sets.push_back(std::move(set));
   }

@@ -23,14 +23,15 @@ struct Case {
   // model cannot be read.
   std::string op;
   std::vector<std::string> operators;  // all, sorted, with their domains unless ONNX's
+  std::vector<std::string> inputs;     // of the model, initializers aside
   Tolerance tolerance;
 };
 
 // The cases below `root`/`group`, by name. `group` also starts their names.
 Result<std::vector<Case>> FindCases(const std::string& root, const std::string& group);
 
-// A file's tensor; `name` is its own name or "". UNIMPLEMENTED if it holds no tensor of a type that
-// graphs have.
+// UNIMPLEMENTED if a file holds no tensor of a type that graphs have. Inputs have the names of the
+// model's: their own, or that of the same place where they have none.
 struct NamedTensor {
   std::string name;
   graph::Tensor tensor;

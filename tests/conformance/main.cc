@@ -72,6 +72,7 @@ Result<std::vector<Case>> AllCases(const Flags& flags) {
   for (std::string_view group : kGroups) {
     TEMPER_RETURN_IF_ERROR(add(flags.data, std::string(group)));
   }
+  TEMPER_RETURN_IF_ERROR(add(flags.source + "/tests/conformance", "cases"));
   return cases;
 }
 

@@ -27,12 +27,16 @@ std::string GroupOf(const std::string& name) { return name.substr(0, name.find('
 // How the cases of one operator or one folder came out.
 struct Count {
   int passed = 0;
+  int fixed = 0;  // of these, with inputs fixed when compiling
   int all = 0;
   std::map<std::string, int> refused;  // by reason
 
   void Add(const Case& test, const Outcome& outcome) {
     ++all;
-    if (outcome.verdict == Verdict::kPass) ++passed;
+    if (outcome.verdict == Verdict::kPass) {
+      ++passed;
+      if (!outcome.message.empty()) ++fixed;
+    }
     if (outcome.verdict == Verdict::kRefused) ++refused[ReasonOf(test, outcome.message)];
   }
   std::string Reasons() const {
@@ -132,7 +136,8 @@ std::vector<std::string> Differences(const std::vector<Case>& cases,
 std::string Summary(const std::vector<Case>& cases, const std::vector<Outcome>& outcomes) {
   std::string text;
   for (const auto& [folder, count] : ByFolder(cases, outcomes)) {
-    text += fmt::format("{:18} {:4} of {:4} pass; refused: {}\n", folder, count.passed, count.all,
+    text += fmt::format("{:18} {:4} of {:4} pass ({} with fixed inputs); refused: {}\n", folder,
+                        count.passed, count.all, count.fixed,
                         count.refused.empty() ? "none" : count.Reasons());
   }
   return text;
@@ -144,14 +149,17 @@ std::string OperatorsPage(const std::vector<Case>& cases, const std::vector<Outc
       "What ONNX's own test cases say of the compiler. Written by `conformance --update`, checked\n"
       "by `./test` (tests/conformance/README.md). A case that does not pass is refused with a\n"
       "message that names the node and the reason; tests/conformance/expected.txt lists them.\n\n"
-      "| cases | pass | of | refused |\n| --- | --- | --- | --- |\n";
+      "*Fixed* counts the cases among those that pass where an input decides a shape and was given "
+      "its\n"
+      "value when compiling (`--value`); compiled shapes are static.\n\n"
+      "| cases | pass | fixed | of | refused |\n| --- | --- | --- | --- | --- |\n";
   for (const auto& [folder, count] : ByFolder(cases, outcomes)) {
-    text +=
-        fmt::format("| {} | {} | {} | {} |\n", folder, count.passed, count.all, count.Reasons());
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", folder, count.passed, count.fixed,
+                        count.all, count.Reasons());
   }
   text +=
       "\n## By operator\n\nThe cases of folder `node`, the spelled-out forms of an operator among\n"
-      "its own.\n\n| operator | pass | of | refused |\n| --- | --- | --- | --- |\n";
+      "its own.\n\n| operator | pass | fixed | of | refused |\n| --- | --- | --- | --- | --- |\n";
   const auto operators = OperatorOf(cases);
   std::map<std::string, Count> counts;
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -159,7 +167,8 @@ std::string OperatorsPage(const std::vector<Case>& cases, const std::vector<Outc
     counts[operators.at(cases[i].name)].Add(cases[i], outcomes[i]);
   }
   for (const auto& [op, count] : counts) {
-    text += fmt::format("| {} | {} | {} | {} |\n", op, count.passed, count.all, count.Reasons());
+    text += fmt::format("| {} | {} | {} | {} | {} |\n", op, count.passed, count.fixed, count.all,
+                        count.Reasons());
   }
   return text;
 }

@@ -17,7 +17,7 @@ enum class Verdict {
 
 struct Outcome {
   Verdict verdict = Verdict::kFault;
-  std::string message;  // why; "" for kPass
+  std::string message;  // why; for kPass what had to be fixed when compiling, or ""
 };
 
 // `temp_folder`: for the compiled model; it exists.

@@ -1,0 +1,277 @@
+#include "compiler/import/control_flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "compiler/import/attributes.h"
+#include "compiler/import/upgrader.h"
+
+namespace temper::importer {
+namespace {
+
+using graph::Attribute;
+using graph::kNone;
+
+// A loop of more is refused before anything is built.
+constexpr int64_t kMaxTrips = 1 << 14;
+// A kernel reads a bounded number of tensors.
+constexpr size_t kConcatOperands = 32;
+
+class ControlFlow {
+ public:
+  ControlFlow(GraphBuilder& builder, const onnx::NodeProto& proto, SourceNode& source,
+              const Scope& scope)
+      : builder_(builder), proto_(proto), u_(builder.graph(), scope.opset, source), scope_(scope) {}
+
+  Result<std::vector<int>> If() {
+    const onnx::GraphProto *yes = Body("then_branch"), *no = Body("else_branch");
+    if (yes == nullptr || no == nullptr) return u_.Error("it needs two branches");
+    if (!u_.Has(0)) return u_.Error("it needs a condition");
+    if (const std::optional<bool> known = ConstantBool(u_.Input(0))) {
+      return AddBody(*known ? *yes : *no, {}, *known ? "then/" : "else/");
+    }
+    TEMPER_ASSIGN_OR_RETURN(const std::vector<int> a, AddBody(*yes, {}, "then/"));
+    TEMPER_ASSIGN_OR_RETURN(const std::vector<int> b, AddBody(*no, {}, "else/"));
+    if (a.size() != b.size()) return u_.Error("its branches have different numbers of outputs");
+    TEMPER_ASSIGN_OR_RETURN(const int condition, Scalar(u_.Input(0), "condition"));
+    std::vector<int> results;
+    for (size_t i = 0; i < a.size(); ++i) {
+      TEMPER_ASSIGN_OR_RETURN(const int result,
+                              Choose(condition, a[i], b[i], u_.OutputName(i), "its branches"));
+      results.push_back(result);
+    }
+    return results;
+  }
+
+  Result<std::vector<int>> Loop() {
+    const onnx::GraphProto* body = Body("body");
+    if (body == nullptr) return u_.Error("it has no body");
+    const size_t inputs = u_.node.inputs.size();
+    const size_t carried = inputs > 2 ? inputs - 2 : 0;
+    if (body->output_size() < static_cast<int>(carried) + 1) {
+      return u_.Error("its body has too few outputs");
+    }
+    std::optional<int64_t> trips;
+    if (u_.Has(0)) {
+      const graph::Tensor* tensor = Constant(u_.Input(0));
+      if (tensor == nullptr || tensor->size() != 1 || !IsInt(tensor->dtype)) {
+        return u_.Refuse("its trip count is only known at run time, which is not supported");
+      }
+      trips = std::max<int64_t>(0, tensor->IntAt(0));
+    }
+    int alive = u_.Input(1);  // kNone: true
+    const size_t scans = static_cast<size_t>(body->output_size()) - 1 - carried;
+    std::vector<int> state(u_.node.inputs.begin() + static_cast<std::ptrdiff_t>(inputs - carried),
+                           u_.node.inputs.end());
+    std::vector<std::vector<int>> rows(scans);
+    for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
+      const std::optional<bool> go = alive == kNone ? true : ConstantBool(alive);
+      if (go && !*go) break;
+      if (!go && !trips) {
+        return u_.Refuse("neither its trip count nor its condition is known before the run");
+      }
+      if (!go && scans > 0) {
+        return u_.Refuse(
+            "how many rows its outputs have depends on a condition that is only known at run time");
+      }
+      if (trip >= kMaxTrips) {
+        return u_.Refuse(fmt::format("it takes more than {} trips", kMaxTrips));
+      }
+      const int condition = go ? Bool(true) : alive;
+      std::vector<int> arguments = {u_.Constant("trip", graph::MakeInts({}, {&trip, 1})),
+                                    condition};
+      arguments.insert(arguments.end(), state.begin(), state.end());
+      TEMPER_ASSIGN_OR_RETURN(const std::vector<int> out,
+                              AddBody(*body, arguments, fmt::format("[{}]/", trip)));
+      int next = out[0];
+      for (size_t i = 0; i < carried; ++i) {
+        if (go) {
+          state[i] = out[1 + i];
+          continue;
+        }
+        TEMPER_ASSIGN_OR_RETURN(const int gate, Scalar(alive, "alive"));
+        TEMPER_ASSIGN_OR_RETURN(
+            state[i], Choose(gate, out[1 + i], state[i], Name("carried"), "what it carries"));
+      }
+      if (!go) {
+        TEMPER_ASSIGN_OR_RETURN(next, u_.Emit("And", {alive, next}, "alive"));
+      }
+      alive = next;
+      for (size_t i = 0; i < scans; ++i) rows[i].push_back(out[1 + carried + i]);
+    }
+    for (size_t i = 0; i < scans; ++i) {
+      TEMPER_ASSIGN_OR_RETURN(const int stacked, Stack(rows[i], 0, carried + i));
+      state.push_back(stacked);
+    }
+    return state;
+  }
+
+  Result<std::vector<int>> Scan() {
+    if (scope_.opset < 9) return u_.Refuse("Scan before opset 9 is not supported");
+    const onnx::GraphProto* body = Body("body");
+    if (body == nullptr) return u_.Error("it has no body");
+    TEMPER_RETURN_IF_ERROR(u_.RequireStatic(u_.node.inputs.size()));
+    const int64_t scanned = u_.Take<int64_t>("num_scan_inputs").value_or(0);
+    const auto inputs = static_cast<int64_t>(u_.node.inputs.size());
+    if (scanned < 1 || scanned > inputs) return u_.Error("num_scan_inputs is wrong");
+    const int64_t carried = inputs - scanned;
+    if (body->output_size() < carried) return u_.Error("its body has too few outputs");
+    const auto scans = static_cast<size_t>(body->output_size() - carried);
+    const auto in_axes = List("scan_input_axes", static_cast<size_t>(scanned));
+    const auto in_directions = List("scan_input_directions", static_cast<size_t>(scanned));
+    const auto out_axes = List("scan_output_axes", scans);
+    const auto out_directions = List("scan_output_directions", scans);
+    std::optional<int64_t> length;
+    std::vector<int64_t> axes;
+    for (int64_t i = 0; i < scanned; ++i) {
+      const graph::Shape shape = u_.Shape(u_.node.inputs[carried + i]);
+      const auto rank = static_cast<int64_t>(shape.size());
+      const int64_t axis = in_axes[i] < 0 ? in_axes[i] + rank : in_axes[i];
+      if (axis < 0 || axis >= rank) return u_.Error("an axis of scan_input_axes does not exist");
+      axes.push_back(axis);
+      if (length && *length != shape[axis]) return u_.Error("its scanned inputs differ in length");
+      length = shape[axis];
+    }
+    if (*length > kMaxTrips)
+      return u_.Refuse(fmt::format("it takes more than {} trips", kMaxTrips));
+    std::vector<int> state(u_.node.inputs.begin(), u_.node.inputs.begin() + carried);
+    std::vector<std::vector<int>> rows(scans);
+    for (int64_t trip = 0; trip < *length; ++trip) {
+      std::vector<int> arguments = state;
+      for (int64_t i = 0; i < scanned; ++i) {
+        const int64_t at = in_directions[i] == 1 ? *length - 1 - trip : trip;
+        TEMPER_ASSIGN_OR_RETURN(
+            const int row,
+            u_.Emit("Gather",
+                    {u_.node.inputs[carried + i], u_.Constant("at", graph::MakeInts({}, {&at, 1}))},
+                    "row", {{"axis", Attribute(axes[i])}}));
+        arguments.push_back(row);
+      }
+      TEMPER_ASSIGN_OR_RETURN(const std::vector<int> out,
+                              AddBody(*body, arguments, fmt::format("[{}]/", trip)));
+      std::copy(out.begin(), out.begin() + carried, state.begin());
+      for (size_t i = 0; i < scans; ++i) rows[i].push_back(out[carried + i]);
+    }
+    for (size_t i = 0; i < scans; ++i) {
+      if (out_directions[i] == 1) std::reverse(rows[i].begin(), rows[i].end());
+      TEMPER_ASSIGN_OR_RETURN(const int stacked, Stack(rows[i], out_axes[i], carried + i));
+      state.push_back(stacked);
+    }
+    return state;
+  }
+
+ private:
+  const onnx::GraphProto* Body(const std::string& name) const {
+    for (const onnx::AttributeProto& attribute : proto_.attribute()) {
+      if (attribute.name() == name && attribute.has_g()) return &attribute.g();
+    }
+    return nullptr;
+  }
+
+  const graph::Tensor* Constant(int value) const { return u_.graph.value(value).constant.get(); }
+  std::optional<bool> ConstantBool(int value) const {
+    const graph::Tensor* tensor = Constant(value);
+    if (tensor == nullptr || tensor->size() != 1) return std::nullopt;
+    return tensor->DoubleAt(0) != 0;
+  }
+  int Bool(bool value) { return u_.Number("condition", DType::kBool, value ? 1 : 0); }
+  std::string Name(const std::string& what) const { return u_.node.name + "/" + what; }
+
+  Result<std::vector<int>> AddBody(const onnx::GraphProto& body, const std::vector<int>& inputs,
+                                   const std::string& part) {
+    auto results = builder_.AddBody(body, inputs, scope_, u_.node.name + "/" + part);
+    if (!results.ok() && results.status().message().find('\'') == std::string::npos) {
+      return results.status().WithContext(fmt::format("{} '{}'", u_.node.op, u_.node.name));
+    }
+    return results;
+  }
+
+  // A value of one element without dimensions, so that it does not widen what it selects.
+  Result<int> Scalar(int value, const std::string& what) {
+    if (!u_.graph.type(value).IsStatic()) return u_.Refuse("the shape of a condition is not known");
+    if (u_.Shape(value).empty()) return value;
+    if (graph::ElementCount(u_.Shape(value)) != 1) return u_.Error("its condition is no scalar");
+    return u_.Emit("Reshape", {value, u_.Ints("scalar", {})}, what);
+  }
+
+  Result<int> Choose(int condition, int a, int b, const std::string& name,
+                     const std::string& what) {
+    const graph::ValueType &first = u_.graph.type(a), &second = u_.graph.type(b);
+    if (!first.IsStatic() || !second.IsStatic() || !(first == second)) {
+      return u_.Refuse(
+          fmt::format("{} differ in type ({} and {}), which is not supported where the "
+                      "condition is only known at run time",
+                      what, first.ToString(), second.ToString()));
+    }
+    return u_.Emit("Where", {condition, a, b}, std::vector<std::string>{name});
+  }
+
+  // An attribute of `size` ints; zeros where it is absent.
+  std::vector<int64_t> List(const std::string& name, size_t size) {
+    auto values = u_.Take<std::vector<int64_t>>(name).value_or(std::vector<int64_t>());
+    values.resize(size, 0);
+    return values;
+  }
+
+  // The values side by side along a new dimension `axis`, in groups that kernels can hold.
+  Result<int> Stack(const std::vector<int>& rows, int64_t axis, size_t output) {
+    if (rows.empty()) return u_.Refuse("it takes no trip, so that an output has no rows");
+    std::vector<int> parts;
+    for (int row : rows) {
+      if (!u_.graph.type(row).IsStatic() || !(u_.graph.type(row) == u_.graph.type(rows[0]))) {
+        return u_.Refuse("the rows of an output differ in type");
+      }
+      TEMPER_ASSIGN_OR_RETURN(const int part,
+                              u_.Emit("Unsqueeze", {row, u_.Ints("axes", {axis})}, "row"));
+      parts.push_back(part);
+    }
+    while (true) {
+      std::vector<int> joined;
+      const bool last = parts.size() <= kConcatOperands;
+      for (size_t i = 0; i < parts.size(); i += kConcatOperands) {
+        const size_t end = std::min(parts.size(), i + kConcatOperands);
+        TEMPER_ASSIGN_OR_RETURN(
+            const int part,
+            u_.Emit("Concat",
+                    {parts.begin() + static_cast<std::ptrdiff_t>(i),
+                     parts.begin() + static_cast<std::ptrdiff_t>(end)},
+                    std::vector<std::string>{last ? u_.OutputName(output) : Name("rows")},
+                    {{"axis", Attribute(axis)}}));
+        joined.push_back(part);
+      }
+      parts = std::move(joined);
+      if (last) return parts[0];
+    }
+  }
+
+  GraphBuilder& builder_;
+  const onnx::NodeProto& proto_;
+  Upgrader u_;
+  const Scope& scope_;
+};
+
+}  // namespace
+
+bool IsControlFlow(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan"; }
+
+Result<std::vector<int>> AddControlFlow(GraphBuilder& builder, const onnx::NodeProto& node,
+                                        const std::string& name, const std::vector<int>& inputs,
+                                        const Scope& scope) {
+  SourceNode source;
+  source.op = node.op_type();
+  source.name = name;
+  source.inputs = inputs;
+  source.outputs.assign(node.output().begin(), node.output().end());
+  auto attributes = ReadAttributes(node, builder.reader(), scope.arguments);
+  if (!attributes.ok()) {
+    return attributes.status().WithContext(fmt::format("{} '{}'", node.op_type(), name));
+  }
+  source.attributes = std::move(attributes).value();
+  ControlFlow flow(builder, node, source, scope);
+  if (node.op_type() == "If") return flow.If();
+  return node.op_type() == "Loop" ? flow.Loop() : flow.Scan();
+}
+
+}  // namespace temper::importer

@@ -1,0 +1,229 @@
+#include "compiler/import/graph_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/graph/op_list.h"
+#include "compiler/import/attributes.h"
+#include "compiler/import/control_flow.h"
+#include "compiler/import/upgrade.h"
+
+namespace temper::importer {
+
+using graph::kNone;
+
+namespace {
+
+constexpr int kNamesShown = 3;  // of nodes with an unknown operator
+
+bool IsOnnx(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+std::string Domain(const std::string& domain) { return IsOnnx(domain) ? "" : domain; }
+
+}  // namespace
+
+int Scope::Find(const std::string& name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
+    const auto at = scope->values.find(name);
+    if (at != scope->values.end()) return at->second;
+  }
+  return kNone;
+}
+
+int OpsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports,
+            int absent) {
+  for (const onnx::OperatorSetIdProto& import : imports) {
+    if (!IsOnnx(import.domain())) continue;
+    return static_cast<int>(std::clamp<int64_t>(import.version(), 0, 1 << 20));
+  }
+  return absent;
+}
+
+GraphBuilder::GraphBuilder(const onnx::ModelProto& model, TensorReader& reader, graph::Graph& graph)
+    : reader_(reader), graph_(graph) {
+  for (const onnx::FunctionProto& function : model.functions()) {
+    functions_.emplace(FunctionKey(Domain(function.domain()), function.name(), function.overload()),
+                       &function);
+  }
+}
+
+const onnx::FunctionProto* GraphBuilder::FindFunction(const onnx::NodeProto& node) const {
+  if (functions_.empty()) return nullptr;
+  const auto at =
+      functions_.find(FunctionKey(Domain(node.domain()), node.op_type(), node.overload()));
+  return at == functions_.end() ? nullptr : at->second;
+}
+
+void GraphBuilder::CollectUnknown(const NodeList& nodes,
+                                  std::map<std::string, std::pair<int, std::string>>& unknown,
+                                  std::unordered_set<const onnx::FunctionProto*>& seen) const {
+  for (int n = 0; n < nodes.size(); ++n) {
+    const onnx::NodeProto& node = nodes.Get(n);
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) CollectUnknown(attribute.g().node(), unknown, seen);
+    }
+    if (const onnx::FunctionProto* function = FindFunction(node)) {
+      if (seen.insert(function).second) CollectUnknown(function->node(), unknown, seen);
+      continue;
+    }
+    const std::string domain = Domain(node.domain());
+    const std::string& op = node.op_type();
+    if (graph::FindOp(domain, op) != nullptr) continue;
+    if (domain.empty() && IsControlFlow(op)) continue;
+    auto& [count, names] = unknown[domain.empty() ? op : domain + "." + op];
+    if (++count > kNamesShown) continue;
+    names += fmt::format("{}'{}'", count == 1 ? "" : ", ", NodeName(node, n));
+  }
+}
+
+Status GraphBuilder::CheckOperators(const NodeList& nodes) const {
+  std::map<std::string, std::pair<int, std::string>> unknown;  // operator -> count, names
+  std::unordered_set<const onnx::FunctionProto*> seen;
+  CollectUnknown(nodes, unknown, seen);
+  if (unknown.empty()) return OkStatus();
+  std::string text;
+  for (const auto& [op, uses] : unknown) {
+    const auto& [count, names] = uses;
+    text += fmt::format(
+        "{}{} (node {}{})", text.empty() ? "" : ", ", op, names,
+        count > kNamesShown ? fmt::format(" and {} more", count - kNamesShown) : std::string());
+  }
+  return Unimplemented(fmt::format(
+      "{} not supported: {}", unknown.size() == 1 ? "an operator is" : "some operators are", text));
+}
+
+Status GraphBuilder::AddNodes(const NodeList& nodes, const std::vector<std::string>& outputs,
+                              Scope& scope) {
+  std::unordered_set<std::string> known;
+  for (const auto& [name, value] : scope.values) known.insert(name);
+  const auto captured = [&](const std::string& name) {
+    return scope.outer != nullptr && scope.outer->Find(name) != kNone;
+  };
+  TEMPER_ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(nodes, known, captured));
+  std::unordered_set<std::string> read(outputs.begin(), outputs.end());
+  for (const onnx::NodeProto& node : nodes) {
+    ForEachRead(node, [&](const std::string& name) { read.insert(name); });
+  }
+  for (int n : order) {
+    TEMPER_RETURN_IF_ERROR(
+        AddNode(nodes.Get(n), scope.prefix + NodeName(nodes.Get(n), n), read, scope));
+  }
+  return OkStatus();
+}
+
+Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& name,
+                             const std::unordered_set<std::string>& read, Scope& scope) {
+  const auto named = [&] { return fmt::format("{} '{}'", node.op_type(), name); };
+  if (std::max(node.input_size(), node.output_size()) > kMaxOperands) {
+    return ResourceExhausted(
+        fmt::format("{} has more than {} inputs or outputs", named(), kMaxOperands));
+  }
+  if (graph_.node_limit() > kMaxNodes) {
+    return ResourceExhausted(
+        fmt::format("{}: with its functions and loops written out the model has more than {} nodes",
+                    named(), kMaxNodes));
+  }
+  std::vector<int> inputs;
+  for (const std::string& input : node.input()) {
+    inputs.push_back(input.empty() ? kNone : scope.Find(input));
+  }
+  // Trailing absent inputs are as good as none.
+  while (!inputs.empty() && inputs.back() == kNone) inputs.pop_back();
+  std::vector<int> results;
+  if (const onnx::FunctionProto* function = FindFunction(node)) {
+    TEMPER_ASSIGN_OR_RETURN(results, AddCall(node, *function, name, inputs, scope));
+  } else if (IsOnnx(node.domain()) && IsControlFlow(node.op_type())) {
+    TEMPER_ASSIGN_OR_RETURN(results, AddControlFlow(*this, node, name, inputs, scope));
+  } else if (IsOnnx(node.domain()) && node.op_type() == "Constant") {
+    auto tensor = ReadConstant(node, reader_, scope.arguments);
+    if (!tensor.ok()) return tensor.status().WithContext(named());
+    if (node.output_size() != 1) return InvalidArgument(named() + ": it needs one output");
+    results.push_back(graph_.AddConstant(node.output(0), std::move(tensor).value()));
+  } else {
+    auto attributes = ReadAttributes(node, reader_, scope.arguments);
+    if (!attributes.ok()) return attributes.status().WithContext(named());
+    SourceNode source;
+    source.op = node.op_type();
+    source.name = name;
+    source.attributes = std::move(attributes).value();
+    source.inputs = std::move(inputs);
+    source.outputs.assign(node.output().begin(), node.output().end());
+    for (const std::string& output : node.output()) {
+      source.used.push_back(!output.empty() && read.count(output) != 0);
+    }
+    TEMPER_ASSIGN_OR_RETURN(results, Upgrade(graph_, scope.opset, std::move(source)));
+  }
+  for (int i = 0; i < node.output_size() && i < static_cast<int>(results.size()); ++i) {
+    if (!node.output(i).empty() && results[i] != kNone) scope.values[node.output(i)] = results[i];
+  }
+  return OkStatus();
+}
+
+Result<std::vector<int>> GraphBuilder::AddCall(const onnx::NodeProto& node,
+                                               const onnx::FunctionProto& function,
+                                               const std::string& name,
+                                               const std::vector<int>& inputs, const Scope& scope) {
+  const auto refuse = [&](const std::string& what) {
+    return InvalidArgument(fmt::format("{} '{}': {}", node.op_type(), name, what));
+  };
+  if (scope.depth >= kMaxDepth) return refuse("functions are nested too deeply");
+  if (static_cast<int>(inputs.size()) > function.input_size()) {
+    return refuse(
+        fmt::format("it has {} inputs, but the function {}", inputs.size(), function.input_size()));
+  }
+  auto arguments = ReadArguments(node, function, reader_, scope.arguments);
+  if (!arguments.ok()) return refuse(arguments.status().message());
+  Scope body;
+  body.depth = scope.depth + 1;
+  body.opset = OpsetOf(function.opset_import(), scope.opset);
+  body.prefix = name + "/";
+  body.arguments = &*arguments;
+  for (int i = 0; i < function.input_size(); ++i) {
+    // An input that the call leaves out is absent inside too: kNone.
+    body.values[function.input(i)] = i < static_cast<int>(inputs.size()) ? inputs[i] : kNone;
+  }
+  const std::vector<std::string> outputs(function.output().begin(), function.output().end());
+  TEMPER_RETURN_IF_ERROR(AddNodes(function.node(), outputs, body));
+  std::vector<int> results;
+  for (const std::string& output : outputs) results.push_back(body.Find(output));
+  return results;
+}
+
+Result<std::vector<int>> GraphBuilder::AddBody(const onnx::GraphProto& body,
+                                               const std::vector<int>& inputs, const Scope& outer,
+                                               const std::string& prefix) {
+  if (outer.depth >= kMaxDepth) return ResourceExhausted("graphs are nested too deeply");
+  if (static_cast<int>(inputs.size()) != body.input_size()) {
+    return InvalidArgument(fmt::format("the nested graph '{}' has {} inputs instead of {}",
+                                       body.name(), body.input_size(), inputs.size()));
+  }
+  Scope scope;
+  scope.outer = &outer;
+  scope.depth = outer.depth + 1;
+  scope.opset = outer.opset;
+  scope.prefix = prefix;
+  scope.arguments = outer.arguments;
+  for (int i = 0; i < body.input_size(); ++i) scope.values[body.input(i).name()] = inputs[i];
+  for (const onnx::TensorProto& tensor : body.initializer()) {
+    TEMPER_ASSIGN_OR_RETURN(graph::Tensor contents, reader_.Read(tensor));
+    scope.values[tensor.name()] = graph_.AddConstant(tensor.name(), std::move(contents));
+  }
+  if (body.sparse_initializer_size() > 0) {
+    return Unimplemented("sparse initializers are not supported");
+  }
+  std::vector<std::string> outputs;
+  for (const onnx::ValueInfoProto& output : body.output()) outputs.push_back(output.name());
+  TEMPER_RETURN_IF_ERROR(AddNodes(body.node(), outputs, scope));
+  std::vector<int> results;
+  for (const std::string& output : outputs) {
+    results.push_back(scope.Find(output));
+    if (results.back() == kNone) {
+      return InvalidArgument(fmt::format("the nested graph '{}' does not define its output '{}'",
+                                         body.name(), output));
+    }
+  }
+  return results;
+}
+
+}  // namespace temper::importer
