@@ -34,6 +34,11 @@ struct ModuleStep {
   int64_t bytes = 0;
 };
 
+// temper_workload_info.
+struct ModuleWorkload {
+  std::string hash, name, program;
+};
+
 struct ModuleValue {
   std::string name;
   DType dtype = DType::kFloat32;
@@ -45,6 +50,7 @@ struct ModulePlan {
   std::string producer;
   std::vector<ModuleValue> inputs, outputs;
   std::vector<ModuleStep> steps;
+  std::vector<ModuleWorkload> workloads;  // none: no table of them
   int64_t arena_bytes = 0;
   int64_t weight_bytes = 0;  // 0: temper_weights is not referred to
 };

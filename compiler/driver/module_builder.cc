@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "compiler/driver/memory_plan.h"
 #include "compiler/schedule/text.h"
+#include "compiler/te/canonical.h"
 #include "deploy/runtime/pack.h"
 
 namespace temper::driver {
@@ -15,6 +16,9 @@ namespace {
 
 using codegen::ModuleArg;
 using codegen::Place;
+
+// Longer programs are not kept in the model; the largest of known networks has 6 kB.
+constexpr size_t kMaxProgramBytes = 64 << 10;
 
 int64_t BufferBytes(const te::Tensor& tensor) {
   int64_t count = 1;
@@ -54,6 +58,11 @@ class Builder {
     plan.threads = threads;
     plan.producer = producer;
     AddValues();
+    for (const KernelWorkload& w : model_.workloads) {
+      std::string text = te::CanonicalText(w.program);
+      if (text.size() > kMaxProgramBytes) text.clear();
+      plan.workloads.push_back({w.hash.Hex(), w.name, std::move(text)});
+    }
     for (size_t k = 0; k < model_.kernels.size(); ++k) {
       TEMPER_RETURN_IF_ERROR(AddStep(static_cast<int>(k)));
     }

@@ -10,9 +10,11 @@
 #include "compiler/schedule/text.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
+#include "compiler/tools/inspect_kernel.h"
 #include "compiler/tools/loaded_model.h"
-#include "compiler/tools/model_flags.h"
+#include "compiler/tools/record_source.h"
 #include "compiler/tools/untuned.h"
+#include "db/sqlite_store.h"
 
 namespace temper::tools {
 namespace {
@@ -21,23 +23,12 @@ constexpr std::string_view kExample = R"(Example:
   temper inspect model.onnx              # the graph after all passes, and its kernels
   temper inspect model.onnx --print-after import
   temper inspect model.so --schedules    # kernels, their schedules, where those came from
-  temper inspect model.onnx --schedules  # those that compiling without records would choose)";
-
-struct InspectFlags {
-  ModelFlags model;
-  bool schedules = false, kernels_only = false, json = false;
-};
-
-bool IsCompiled(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (!file) return false;
-  char magic[4] = {};
-  const size_t got = std::fread(magic, 1, sizeof magic, file);
-  std::fclose(file);
-  return got == sizeof magic && std::string_view(magic, 4) ==
-                                    "\x7f"
-                                    "ELF";
-}
+  temper inspect model.onnx --schedules --db tuning.db
+  temper inspect model.so --kernel 1f0c9a --asm
+  temper inspect --db tuning.db --kernel 1f0c9a
+With --kernel: the schedule, the loop nest and the assembly of the kernel whose workload's hash
+starts so, and its share of the peak: of a record in a database, of a compiled model (which is then
+run), or of a model as it would be compiled.)";
 
 nlohmann::json Nodes(std::string_view nodes) {
   nlohmann::json list = nlohmann::json::array();
@@ -51,6 +42,12 @@ nlohmann::json TensorJson(const temper_tensor_info& info) {
   return {{"name", info.name},
           {"dtype", dtype.ok() ? std::string(Name(*dtype)) : "?"},
           {"shape", std::vector<int64_t>(info.shape, info.shape + info.ndim)}};
+}
+
+// For people; "" where the model was compiled by a version that did not keep it.
+std::string KernelName(const temper_model* model, const temper_step_info& step) {
+  const temper_workload_info* workload = temper_workload(model, step.workload);
+  return workload != nullptr ? EscapeControl(workload->name) : "";
 }
 
 int InspectCompiled(const InspectFlags& flags) {
@@ -75,6 +72,7 @@ int InspectCompiled(const InspectFlags& flags) {
     for (int i = 0; i < temper_step_count(m); ++i) {
       const temper_step_info& s = *temper_step(m, i);
       json["kernels"].push_back({{"nodes", Nodes(s.nodes)},
+                                 {"name", KernelName(m, s)},
                                  {"workload", s.workload},
                                  {"source", s.source},
                                  {"expected_us", s.expected_us},
@@ -97,12 +95,13 @@ int InspectCompiled(const InspectFlags& flags) {
     Print("output " + EscapeControl(Describe(*temper_output(m, i))) + "\n");
   }
   std::vector<std::vector<std::string>> rows = {
-      {"#", "MFLOP", "expected us", "source", "workload", "nodes"}};
+      {"#", "MFLOP", "expected us", "source", "workload", "kernel", "nodes"}};
   for (int i = 0; i < temper_step_count(m); ++i) {
     const temper_step_info& s = *temper_step(m, i);
     rows.push_back({std::to_string(i), fmt::format("{:.2f}", s.flops * 1e-6),
                     s.expected_us > 0 ? fmt::format("{:.1f}", s.expected_us) : "-", s.source,
-                    std::string(s.workload).substr(0, 12), EscapeControl(s.nodes)});
+                    std::string(s.workload).substr(0, 12), KernelName(m, s),
+                    EscapeControl(s.nodes)});
   }
   Print(FormatTable(rows, {true, true, true}));
   for (int i = 0; flags.schedules && i < temper_step_count(m); ++i) {
@@ -116,13 +115,25 @@ int InspectModel(const InspectFlags& flags) {
   if (!frontend.ok()) return FailUsage("inspect", frontend.status().message());
   auto target = ParseTarget(flags.model.target);
   if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
+  std::unique_ptr<db::Store> store;
+  if (!flags.db.empty()) {
+    db::SqliteOptions options;
+    options.log = Logger::Stderr("temper", LogLevel::kWarning);
+    auto opened = db::OpenSqliteStoreReadOnly(flags.db, options);
+    if (!opened.ok()) return Fail(opened.status());
+    store = *std::move(opened);
+  }
   auto model = driver::BuildKernels(flags.model.model, *frontend, *target);
   if (!model.ok()) return Fail(model.status());
   std::vector<std::string> schedules(model->workloads.size());
   if (flags.schedules) {
-    auto chosen = driver::ChooseSchedules(model->workloads, {*target, flags.model.threads}, nullptr,
-                                          UntunedChooser(), nullptr);
+    std::unique_ptr<driver::ScheduleSource> source;
+    if (store != nullptr) source = MakeRecordSource(store.get(), flags.db);
+    std::vector<std::string> warnings;
+    auto chosen = driver::ChooseSchedules(model->workloads, {*target, flags.model.threads},
+                                          source.get(), UntunedChooser(), &warnings);
     if (!chosen.ok()) return Fail(chosen.status());
+    for (const std::string& warning : warnings) Warn(warning);
     for (size_t i = 0; i < schedules.size(); ++i) {
       schedules[i] = schedule::ToText((*chosen)[i].schedule);
     }
@@ -168,13 +179,25 @@ Command AddInspectCommand(CLI::App& root) {
   CLI::App* app = root.add_subcommand("inspect", "Show a model's kernels, compiled or not");
   app->footer(std::string(kExample));
   AddModelOptions(app, &flags->model, true);
-  app->get_option("model")->description("ONNX model, or compiled model (.so)");
+  app->get_option("model")->description("ONNX model, or compiled model (.so)")->required(false);
+  app->add_option("--db", flags->db,
+                  "Tuning database: of a model's schedules, or of --kernel alone");
   AddTargetOption(app, &flags->model);
   AddThreadsOption(app, &flags->model);
   app->add_flag("--kernels", flags->kernels_only, "The kernels alone, without the graph");
   app->add_flag("--schedules", flags->schedules, "Print the schedules too");
+  auto* kernel = app->add_option("--kernel", flags->kernel, "Start of a workload's hash");
+  app->add_flag("--schedule", flags->schedule, "Of --kernel: its schedule")->needs(kernel);
+  app->add_flag("--tir", flags->loop_nest, "Of --kernel: its loop nest")->needs(kernel);
+  app->add_flag("--asm", flags->assembly, "Of --kernel: its assembly")->needs(kernel);
   app->add_flag("--json", flags->json, "One JSON object on stdout");
-  return {app, [flags] {
+  return {app, [flags, app] {
+            flags->target_given = app->count("--target") > 0;
+            flags->threads_given = app->count("--threads") > 0;
+            if (app->count("--kernel") > 0) return InspectKernel(*flags);
+            if (flags->model.model.empty()) {
+              return FailUsage("inspect", "give a model, or --db with --kernel");
+            }
             return IsCompiled(flags->model.model) ? InspectCompiled(*flags) : InspectModel(*flags);
           }};
 }

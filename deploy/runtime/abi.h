@@ -104,6 +104,21 @@ typedef struct {
   int64_t bytes;        /* read and written at least */
 } temper_step_info;
 
+/* A distinct computation of the model: what `temper inspect` needs to show a kernel. */
+typedef struct {
+  const char* hash;    /* the workload of steps with it */
+  const char* name;    /* for people, such as "Conv+Relu 1x56x56x64" */
+  const char* program; /* its canonical text; "" where that would be long */
+} temper_workload_info;
+
+typedef struct {
+  int32_t count;
+  const temper_workload_info* workloads;
+} temper_workload_table;
+
+/* A compiled model may export: const temper_workload_table temper_workloads; */
+#define TEMPER_WORKLOADS_SYMBOL "temper_workloads"
+
 /* The x86-64 instructions beyond its baseline (SSE2) that code may need: bit, name, name as LLVM
  * spells it. A bit keeps its meaning for ever; other architectures have lists of their own. */
 #define TEMPER_X86_FEATURES(F)              \

@@ -229,6 +229,14 @@ const temper_step_info* temper_step(const temper_model* model, int i) {
   return i >= 0 && i < model->info->step_count ? &model->info->steps[i] : NULL;
 }
 
+const temper_workload_info* temper_workload(const temper_model* model, const char* hash) {
+  const temper_workload_table* table = temper_module_workloads(model->module);
+  for (int32_t i = 0; table && hash && i < table->count; ++i) {
+    if (!strcmp(table->workloads[i].hash, hash)) return &table->workloads[i];
+  }
+  return NULL;
+}
+
 int temper_threads(const temper_model* model) { return temper_pool_threads(model->pool); }
 
 int temper_compiled_threads(const temper_model* model) { return model->info->threads; }

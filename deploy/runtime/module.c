@@ -22,6 +22,7 @@ struct temper_module_handle {
   void* library; /* of dlopen */
   int fd;
   const temper_module_info* info;
+  const temper_workload_table* workloads; /* may be NULL */
   temper_tensor_info* inputs;
   temper_tensor_info* outputs;
 };
@@ -163,6 +164,10 @@ static int FindInfo(temper_module_handle* module, const char* path) {
     return temper_set_error("%s has damaged metadata. Compile the model again.", path);
   }
   module->info = info;
+  const temper_workload_table* workloads = dlsym(module->library, TEMPER_WORKLOADS_SYMBOL);
+  if (workloads && workloads->count >= 0 && (workloads->workloads || !workloads->count)) {
+    module->workloads = workloads;
+  }
   return 0;
 }
 
@@ -218,6 +223,10 @@ void temper_module_release(temper_module_handle* module) {
 
 const temper_module_info* temper_module_get(const temper_module_handle* module) {
   return module->info;
+}
+
+const temper_workload_table* temper_module_workloads(const temper_module_handle* module) {
+  return module->workloads;
 }
 
 const temper_tensor_info* temper_module_inputs(const temper_module_handle* module) {

@@ -22,6 +22,9 @@ void temper_module_release(temper_module_handle* module);
 
 const temper_module_info* temper_module_get(const temper_module_handle* module);
 
+/* NULL where the module has none. */
+const temper_workload_table* temper_module_workloads(const temper_module_handle* module);
+
 /* As many as the module's input_count and output_count. */
 const temper_tensor_info* temper_module_inputs(const temper_module_handle* module);
 const temper_tensor_info* temper_module_outputs(const temper_module_handle* module);

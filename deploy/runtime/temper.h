@@ -87,6 +87,10 @@ TEMPER_API int temper_run(temper_model* model, const DLTensor* const* inputs,
 TEMPER_API int temper_step_count(const temper_model* model);
 TEMPER_API const temper_step_info* temper_step(const temper_model* model, int i);
 
+/* The workload of a step, by the hash that the step states; NULL where the model has none of that
+ * hash, or was made without. */
+TEMPER_API const temper_workload_info* temper_workload(const temper_model* model, const char* hash);
+
 /* As temper_run, and writes how long each step took, in microseconds, to us[0 .. step_count). */
 TEMPER_API int temper_run_step_times(temper_model* model, const DLTensor* const* inputs,
                                      DLTensor* const* outputs, double* us);

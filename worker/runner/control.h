@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "compiler/target/peak_loop.h"
+
 namespace temper::runner {
 
 class ControlKernel {
@@ -14,12 +16,11 @@ class ControlKernel {
   // Seconds of one run, some fifty microseconds.
   double Run();
   // Of one run; a multiply-add counts two.
-  double flops() const { return flops_; }
+  double flops() const { return loop_.flops * static_cast<double>(rounds_); }
 
  private:
-  float (*loop_)(int64_t iterations, float start) = nullptr;
-  int64_t iterations_ = 0;
-  double flops_ = 0;
+  PeakLoop loop_;
+  int64_t rounds_ = 0;
   float sink_ = 0;  // keeps the result alive
 };
 

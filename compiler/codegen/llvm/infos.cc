@@ -244,6 +244,13 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
                    data.Array(step_infos, "step_infos"), run_step, run,
                    data.I64(static_cast<int64_t>(RequiredFeatures(target))), data.Null()}),
       TEMPER_MODULE_SYMBOL);
+  if (plan.workloads.empty()) return OkStatus();
+  std::vector<Constant*> workloads;
+  for (const ModuleWorkload& w : plan.workloads) {
+    workloads.push_back(data.Struct({data.Text(w.hash), data.Text(w.name), data.Text(w.program)}));
+  }
+  data.Export(data.Struct({data.I32(workloads.size()), data.Array(workloads, "workload_infos")}),
+              TEMPER_WORKLOADS_SYMBOL);
   return OkStatus();
 }
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <functional>
 
-#include "tests/bench/peak/peak.h"
+#include "compiler/target/peak_loop.h"
 #include "tests/compiler/codegen/harness.h"
 
 namespace temper::codegen {

@@ -11,9 +11,9 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/schedule/text.h"
+#include "compiler/target/peak_loop.h"
 #include "compiler/te/canonical.h"
 #include "compiler/tir/printer.h"
-#include "tests/bench/peak/peak.h"
 #include "tests/compiler/codegen/harness.h"
 #include "tests/support/programs.h"
 #include "tuner/search/default_schedule.h"

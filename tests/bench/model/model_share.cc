@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "compiler/target/peak_loop.h"
 #include "deploy/runtime/dlpack.h"
 #include "deploy/runtime/temper.h"
-#include "tests/bench/peak/peak.h"
 
 namespace {
 

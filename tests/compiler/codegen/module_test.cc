@@ -124,6 +124,7 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
   b.args = {{Place::kArena, 64}, {Place::kWeights, 5000}, {Place::kOutput, 0}};
   b.workspace_offset = 192;
   plan.steps = {a, b};
+  plan.workloads = {{"abc", "Mul 8", "program text"}, {"def", "Add 8", ""}};
   auto main = (*compiler)->CompileModule(plan);
   ASSERT_TRUE(main.ok()) << main.status().ToString();
 
@@ -171,6 +172,13 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
   EXPECT_EQ(info->steps[0].flops, 16);
   EXPECT_EQ(info->steps[0].bytes, 96);
   EXPECT_STREQ(info->steps[1].schedule, "");
+
+  auto* table = static_cast<const temper_workload_table*>(dlsym(library, TEMPER_WORKLOADS_SYMBOL));
+  ASSERT_NE(table, nullptr);
+  ASSERT_EQ(table->count, 2);
+  EXPECT_STREQ(table->workloads[0].hash, "abc");
+  EXPECT_STREQ(table->workloads[0].program, "program text");
+  EXPECT_STREQ(table->workloads[1].name, "Add 8");
 
   float x[8], y[8], y2[8];
   std::iota(x, x + 8, 0.5f);

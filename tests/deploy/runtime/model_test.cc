@@ -79,6 +79,10 @@ TEST(ModelTest, DescribesItself) {
   }
   EXPECT_EQ(temper_step_count(model.get()), 2);
   EXPECT_STREQ(temper_step(model.get(), 0)->nodes, "scale,shift");
+  ASSERT_NE(temper_workload(model.get(), "0123"), nullptr);
+  EXPECT_STREQ(temper_workload(model.get(), "0123")->name, "Toy 3x5");
+  EXPECT_EQ(temper_workload(model.get(), "012"), nullptr);
+  EXPECT_EQ(temper_workload(model.get(), nullptr), nullptr);
   EXPECT_STREQ(temper_target(model.get()), "x86-64-v9");
   EXPECT_STREQ(temper_producer(model.get()), "by hand");
   EXPECT_EQ(temper_threads(model.get()), 1);

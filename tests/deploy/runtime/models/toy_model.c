@@ -108,3 +108,10 @@ __attribute__((visibility("default"))) const temper_module_info temper_module = 
     .required_features = TOY_FEATURES,
     .output_shape = OutputShape,
 };
+
+static const temper_workload_info kWorkloads[] = {{"0123", "Toy 3x5", "a program"}};
+extern const temper_workload_table temper_workloads;
+__attribute__((visibility("default"))) const temper_workload_table temper_workloads = {
+    .count = 1,
+    .workloads = kWorkloads,
+};

@@ -1,0 +1,47 @@
+// Where a compiled model's time goes, kernel by kernel, against what the machine could do.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "compiler/tools/loaded_model.h"
+#include "compiler/tools/machine_rates.h"
+
+namespace temper::tools {
+
+// One step. The roofline is the longer of two times: of its arithmetic at the machine's peak, and
+// of copying as many bytes as it reads and writes at least, those of its weights from where the
+// whole model's are, the others from where they fit. Winograd and padding skip multiply-adds that
+// the workload counts, so that shares over 1 are possible.
+struct KernelProfile {
+  const temper_step_info* step = nullptr;
+  std::string name;                           // for people; "" in models of older compilers
+  double us = 0;                              // median
+  double share = 0;                           // of all steps' time
+  double weight_bytes = 0;                    // of step->bytes
+  double bound_us = 0;                        // the roofline; 0 where it is not known
+  std::string bound_by;                       // "compute", or the level of memory
+  double roofline_share = 0, peak_share = 0;  // medians over the turns
+};
+
+struct Profile {
+  std::vector<KernelProfile> kernels;
+  std::vector<double> run_ms;  // of each run
+  MachineRates machine;        // medians over the turns
+  double peak_rss_bytes = 0;   // of this process, before the machine was measured
+};
+
+// Runs the model for about `seconds`, in turns with the machine's own rates.
+Result<Profile> ProfileModel(temper_model* model, Runner& runner, double seconds,
+                             const Clock& clock);
+
+// "kernels", "machine" and "memory" of `temper bench --profile --json`.
+nlohmann::json ProfileJson(const temper_model* model, const Profile& profile);
+
+// The kernels by their time, then the machine and the memory.
+std::string ProfileTable(const temper_model* model, const Profile& profile);
+
+}  // namespace temper::tools
