@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kPeakRounds = 4096;
 constexpr size_t kLineBytes = 64;  // of what is copied at a time
+constexpr size_t kPartLines = 16384;
 constexpr int64_t kMostBytes = int64_t{256} << 20;
 
 // Copies lines one after another with ordinary loads and stores; memcpy would go past the caches.
@@ -95,15 +96,18 @@ double RateMeter::Copy(Level level, double seconds) {
     const size_t half = bytes / 2, lines = half / kLineBytes;
     const bool near = level != Level::kMemory;
     if (near) copy(base, base + half, lines);  // brings them there
-    // Far memory in parts, so that a short look at the clock is enough.
-    const size_t part = near ? lines : std::min<size_t>(lines, 16384);
+    // Parts of about a megabyte between looks at the clock.
+    const size_t part = std::min(lines, kPartLines);
+    const size_t repeats = near ? std::max<size_t>(1, kPartLines / lines) : 1;
     size_t copied = 0, at = 0;
     const double start = clock_.NowSeconds();
     double now = start;
     for (; now < start + seconds; now = clock_.NowSeconds()) {
       const size_t count = std::min(part, lines - at);
-      copy(base + at * kLineBytes, base + half + at * kLineBytes, count);
-      copied += count;
+      for (size_t r = 0; r < repeats; ++r) {
+        copy(base + at * kLineBytes, base + half + at * kLineBytes, count);
+      }
+      copied += count * repeats;
       at = at + count < lines ? at + count : 0;
     }
     return 2.0 * static_cast<double>(copied * kLineBytes) / (now - start) * 1e-9;
