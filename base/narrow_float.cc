@@ -90,8 +90,8 @@ uint32_t EncodeNarrow(DType dtype, double value) {
   } else if (magnitude == 0) {
     return f.nan_is_zero_sign ? 0 : sign;
   }
-  // Beyond the range: infinity for the 16-bit types, saturation for float8.
-  if (f.has_infinity && width == 16) {
+  // Beyond the range: infinity for the 16-bit types, saturation for float8 but for infinity itself.
+  if (f.has_infinity && (width == 16 || std::isinf(magnitude))) {
     return sign | (((1u << f.exponent_bits) - 1) << f.mantissa_bits);
   }
   int top = 0;

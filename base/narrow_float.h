@@ -1,6 +1,7 @@
 // The floating types narrower than float32, through a description of their bits.
-// float8 as in https://onnx.ai/onnx/technical/float8.html, with saturation; the 16-bit types round
-// to nearest even and overflow to infinity.
+// float8 as in https://onnx.ai/onnx/technical/float8.html: finite numbers saturate, infinity stays
+// where the type has one and saturates elsewhere. The 16-bit types overflow to infinity. All round
+// to nearest even.
 #pragma once
 
 #include <cstdint>

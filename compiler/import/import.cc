@@ -30,7 +30,11 @@ bool IsName(const std::string& text) {
 // exporters write -1 for "any". A size of 0 is what it says, an empty tensor.
 Result<graph::ValueType> DeclaredType(const onnx::ValueInfoProto& info) {
   if (!info.type().has_tensor_type()) {
-    return Unimplemented(fmt::format("input '{}' is no tensor", info.name()));
+    const char* what = info.type().has_sequence_type()   ? "a sequence"
+                       : info.type().has_optional_type() ? "an optional"
+                                                         : "no tensor";
+    return Unimplemented(
+        fmt::format("input '{}' is {}; only tensors are supported", info.name(), what));
   }
   const onnx::TypeProto::Tensor& tensor = info.type().tensor_type();
   graph::ValueType type;

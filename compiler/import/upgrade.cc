@@ -53,7 +53,6 @@ Status UpgradeCast(Upgrader& u) {
   auto to = u.Take<std::string>("to").value_or("");
   std::transform(to.begin(), to.end(), to.begin(), [](unsigned char c) { return std::tolower(c); });
   u.node.attributes["to"] = to == "float" ? "float32" : to == "double" ? "float64" : to;
-  u.Take<int64_t>("saturate");
   return OkStatus();
 }
 

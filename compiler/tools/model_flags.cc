@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "compiler/graph/print.h"
 #include "compiler/import/import.h"
+#include "compiler/tools/npy.h"
 
 namespace temper::tools {
 
@@ -17,6 +18,8 @@ void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes) {
   app->add_option(
       "--shape", flags->shapes,
       "INPUT=1x3x224x224: shape of an input, for dimensions that the model leaves open");
+  app->add_option("--value", flags->values,
+                  "INPUT=@FILE.npy: fixes an input at this value, so that it may decide shapes");
   if (!passes) return;
   app->add_option("--disable-pass", flags->disabled_passes, "Leave out a graph pass, by name");
   app->add_option("--print-after", flags->print_after,
@@ -53,6 +56,30 @@ CLI::Validator NumberCheck(double least, double most, bool least_excluded) {
   return CLI::Validator(check, "", "");
 }
 
+namespace {
+
+// "x=@file.npy" into options->values.
+Status ParseValueFlag(const std::string& flag, driver::FrontendOptions* options) {
+  const size_t equals = flag.rfind("=@");
+  if (equals == std::string::npos || equals == 0) {
+    return InvalidArgument(fmt::format("--value {}: expected NAME=@FILE.npy", Quoted(flag)));
+  }
+  const std::string name = flag.substr(0, equals);
+  TEMPER_ASSIGN_OR_RETURN(const Array array, ReadNpy(flag.substr(equals + 2), DType::kInt64));
+  if (!graph::ByteCount(array.dtype, array.shape)) {
+    return InvalidArgument(fmt::format("--value {}: it is too large", Quoted(name)));
+  }
+  std::byte* data = nullptr;
+  graph::Tensor tensor = graph::MakeTensor(array.dtype, array.shape, &data);
+  std::copy(array.data.begin(), array.data.end(), data);
+  if (!options->values.emplace(name, std::move(tensor)).second) {
+    return InvalidArgument(fmt::format("--value names {} twice", Quoted(name)));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
 Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
   driver::FrontendOptions options;
   importer::ImportOptions import;
@@ -60,6 +87,9 @@ Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
     TEMPER_RETURN_IF_ERROR(importer::ParseShapeFlag(shape, &import));
   }
   options.shapes = std::move(import.shapes);
+  for (const std::string& value : flags.values) {
+    TEMPER_RETURN_IF_ERROR(ParseValueFlag(value, &options));
+  }
   options.disabled_passes = flags.disabled_passes;
   TEMPER_RETURN_IF_ERROR(
       driver::CheckDisabledPasses(flags.disabled_passes).WithContext("--disable-pass"));

@@ -16,13 +16,14 @@ inline constexpr const char* kDefaultServer = "127.0.0.1:7400";
 struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;
+  std::vector<std::string> values;
   std::string target = "native";
   int threads = 1;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> print_after;
 };
 
-// MODEL.onnx and --shape; with the flags of the passes if `passes` is set.
+// MODEL.onnx, --shape and --value; with the flags of the passes if `passes` is set.
 void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes = false);
 void AddTargetOption(CLI::App* app, ModelFlags* flags);
 void AddThreadsOption(CLI::App* app, ModelFlags* flags);

@@ -23,8 +23,8 @@ std::string ReasonOf(const Case& test, const std::string& message) {
   if (Uses(test, "Random") || Uses(test, "Bernoulli") || Uses(test, "Multinomial")) {
     return "random numbers";
   }
-  if (Uses(test, "Optional")) return "optionals";
-  if (Uses(test, "Sequence") || Has(message, "sequence")) return "sequences";
+  if (Uses(test, "Optional") || Has(message, "an optional;")) return "optionals";
+  if (Uses(test, "Sequence") || Has(message, "a sequence;")) return "sequences";
   // "...not supported: X (node 'a', ...), Y (node ...)": the first.
   constexpr std::string_view kUnknown[] = {"an operator is not supported: ",
                                            "some operators are not supported: "};

@@ -15,7 +15,8 @@ using llvm::Type;
 using llvm::Value;
 using tir::ExprKind;
 
-bool IsHalfWidth(DType d) { return d == DType::kFloat16 || d == DType::kBFloat16; }
+// Types that are held as integers and computed in float32.
+bool IsNarrow(DType d) { return IsFloat(d) && ByteSize(d) < 4; }
 
 Type* Scalar(llvm::LLVMContext& c, DType dtype) {
   switch (dtype) {
@@ -83,12 +84,12 @@ Value* FromMemory(llvm::IRBuilderBase& b, Value* v, DType dtype) {
 }
 
 bool IsComputable(DType d) {
-  return d == DType::kFloat32 || d == DType::kFloat64 || IsHalfWidth(d) || IsInt(d) ||
+  return d == DType::kFloat32 || d == DType::kFloat64 || IsNarrow(d) || IsInt(d) ||
          d == DType::kBool;
 }
 
 Value* Ops::Binary(ExprKind kind, DType dtype, Value* x, Value* y) {
-  if (IsHalfWidth(dtype)) {
+  if (IsNarrow(dtype)) {
     Value* r = FloatBinary(kind, ToFloat32(x, dtype), ToFloat32(y, dtype));
     bool comparison = r->getType()->getScalarType()->isIntegerTy(1);
     return comparison ? r : FromFloat32(r, dtype);
@@ -244,12 +245,14 @@ Value* Ops::MulAdd(Value* x, Value* y, Value* z, bool negate) {
 
 Value* Ops::ToFloat32(Value* x, DType from) {
   if (from == DType::kFloat16) return HalfToFloat(x);
+  if (ByteSize(from) == 1) return Float8ToFloat(x, from);
   Value* wide = b_.CreateZExt(x, Like(b_.getInt32Ty(), x->getType()));
   return b_.CreateBitCast(b_.CreateShl(wide, 16), Like(b_.getFloatTy(), x->getType()));
 }
 
 Value* Ops::FromFloat32(Value* x, DType to) {
   if (to == DType::kFloat16) return FloatToHalf(x);
+  if (ByteSize(to) == 1) return FloatToFloat8(x, to);
   // Round to nearest even; a NaN stays one.
   Type* i32 = Like(b_.getInt32Ty(), x->getType());
   Value* bits = b_.CreateBitCast(x, i32);
@@ -305,8 +308,8 @@ Value* Ops::FloatToHalf(Value* x) {
 
 Value* Ops::Cast(Value* x, DType from, DType to) {
   if (from == to) return x;
-  if (IsHalfWidth(from)) return Cast(ToFloat32(x, from), DType::kFloat32, to);
-  if (IsHalfWidth(to)) return FromFloat32(Cast(x, from, DType::kFloat32), to);
+  if (IsNarrow(from)) return Cast(ToFloat32(x, from), DType::kFloat32, to);
+  if (IsNarrow(to)) return FromFloat32(Cast(x, from, DType::kFloat32), to);
   Type* type = Like(Scalar(b_.getContext(), to), x->getType());
   bool from_float = IsFloat(from), to_float = IsFloat(to);
   if (to == DType::kBool) {
@@ -325,7 +328,7 @@ Value* Ops::Cast(Value* x, DType from, DType to) {
 }
 
 Value* Ops::Call(tir::Intrinsic intrinsic, DType dtype, std::span<Value* const> args) {
-  if (IsHalfWidth(dtype)) {
+  if (IsNarrow(dtype)) {
     std::vector<Value*> wide;
     for (Value* a : args) wide.push_back(ToFloat32(a, dtype));
     Value* r = CallFloat(intrinsic, wide);

@@ -57,6 +57,9 @@ class Ops {
   llvm::Value* FromFloat32(llvm::Value* x, DType to);
   llvm::Value* HalfToFloat(llvm::Value* bits);
   llvm::Value* FloatToHalf(llvm::Value* x);
+  // float8.cc
+  llvm::Value* Float8ToFloat(llvm::Value* bits, DType from);
+  llvm::Value* FloatToFloat8(llvm::Value* x, DType to);
   llvm::Value* CallFloat(tir::Intrinsic intrinsic, std::span<llvm::Value* const> args);
 
   llvm::IRBuilderBase& b_;

@@ -44,6 +44,11 @@ void ComposeGlobalLpPool(Composer& c);
 void ComposeQuantizeLinear(Composer& c);
 void ComposeDequantizeLinear(Composer& c);
 
+// recurrent.cc
+void ComposeGru(Composer& c);
+void ComposeLstm(Composer& c);
+void ComposeRnn(Composer& c);
+
 // integers.cc
 void ComposeConvInteger(Composer& c);
 void ComposeMatMulInteger(Composer& c);

@@ -51,6 +51,7 @@ Status InferNegativeLogLikelihoodLoss(InferContext& c);
 Status InferSoftmaxCrossEntropyLoss(InferContext& c);
 
 // reduce.cc
+Status InferRecurrent(InferContext& c);  // recurrent.cc
 Status InferReduce(InferContext& c);
 Status InferArg(InferContext& c);
 

@@ -143,7 +143,7 @@ TEST(ImportTest, ElementTypesThatAreNotSupported) {
   auto* info = sequence.proto.mutable_graph()->add_input();
   info->set_name("list");
   info->mutable_type()->mutable_sequence_type();
-  ExpectError(sequence.Import().status(), "input 'list' is no tensor");
+  ExpectError(sequence.Import().status(), "input 'list' is a sequence");
 }
 
 TEST(ImportTest, ConstantNodes) {
