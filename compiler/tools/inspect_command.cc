@@ -12,9 +12,6 @@
 #include "compiler/tools/console.h"
 #include "compiler/tools/inspect_kernel.h"
 #include "compiler/tools/loaded_model.h"
-#include "compiler/tools/record_source.h"
-#include "compiler/tools/untuned.h"
-#include "db/sqlite_store.h"
 
 namespace temper::tools {
 namespace {
@@ -115,29 +112,21 @@ int InspectModel(const InspectFlags& flags) {
   if (!frontend.ok()) return FailUsage("inspect", frontend.status().message());
   auto target = ParseTarget(flags.model.target);
   if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
-  std::unique_ptr<db::Store> store;
-  if (!flags.db.empty()) {
-    db::SqliteOptions options;
-    options.log = Logger::Stderr("temper", LogLevel::kWarning);
-    auto opened = db::OpenSqliteStoreReadOnly(flags.db, options);
-    if (!opened.ok()) return Fail(opened.status());
-    store = *std::move(opened);
-  }
+  std::vector<std::string> warnings;
+  auto origin = OpenOrigin(flags, *target, &warnings);
+  if (!origin.ok()) return Fail(origin.status());
   auto model = driver::BuildKernels(flags.model.model, *frontend, *target);
   if (!model.ok()) return Fail(model.status());
   std::vector<std::string> schedules(model->workloads.size());
   if (flags.schedules) {
-    std::unique_ptr<driver::ScheduleSource> source;
-    if (store != nullptr) source = MakeRecordSource(store.get(), flags.db);
-    std::vector<std::string> warnings;
     auto chosen = driver::ChooseSchedules(model->workloads, {*target, flags.model.threads},
-                                          source.get(), UntunedChooser(), &warnings);
+                                          origin->source.get(), origin->chooser, &warnings);
     if (!chosen.ok()) return Fail(chosen.status());
-    for (const std::string& warning : warnings) Warn(warning);
     for (size_t i = 0; i < schedules.size(); ++i) {
       schedules[i] = schedule::ToText((*chosen)[i].schedule);
     }
   }
+  for (const std::string& warning : warnings) Warn(warning);
   if (flags.json) {
     nlohmann::json kernels = nlohmann::json::array();
     for (const driver::ModelKernel& k : model->kernels) {

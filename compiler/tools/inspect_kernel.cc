@@ -12,6 +12,8 @@
 #include "compiler/tools/console.h"
 #include "compiler/tools/kernel_view.h"
 #include "compiler/tools/profile.h"
+#include "compiler/tools/record_source.h"
+#include "compiler/tools/untuned.h"
 #include "db/sqlite_store.h"
 
 namespace temper::tools {
@@ -74,19 +76,17 @@ Result<Found> FindKernel(const InspectFlags& flags, const driver::FrontendOption
     TEMPER_ASSIGN_OR_RETURN(Rate rate, MeasureIn(model.get(), kernel));
     return Found{std::move(kernel), std::move(rate)};
   }
-  std::unique_ptr<db::Store> store;
-  if (!flags.db.empty()) {
-    db::SqliteOptions options;
-    options.log = Logger::Stderr("temper", LogLevel::kWarning);
-    TEMPER_ASSIGN_OR_RETURN(store, db::OpenSqliteStoreReadOnly(flags.db, options));
-  }
+  std::vector<std::string> warnings;
+  TEMPER_ASSIGN_OR_RETURN(ScheduleOrigin origin, OpenOrigin(flags, target, &warnings));
   KernelView kernel;
   if (path.empty()) {
-    TEMPER_ASSIGN_OR_RETURN(kernel, FindInStore(*store, query));
+    TEMPER_ASSIGN_OR_RETURN(kernel, FindInStore(*origin.store, query));
   } else {
     TEMPER_ASSIGN_OR_RETURN(auto model, driver::BuildKernels(path, frontend, target));
-    TEMPER_ASSIGN_OR_RETURN(kernel, FindInModel(model, query, target, store.get()));
+    TEMPER_ASSIGN_OR_RETURN(
+        kernel, FindInModel(model, query, target, origin.source.get(), origin.chooser, &warnings));
   }
+  for (const std::string& warning : warnings) Warn(warning);
   Rate rate = RateOf(kernel);
   return Found{std::move(kernel), std::move(rate)};
 }
@@ -116,6 +116,21 @@ bool IsCompiled(const std::string& path) {
   return got == sizeof magic && std::string_view(magic, 4) ==
                                     "\x7f"
                                     "ELF";
+}
+
+Result<ScheduleOrigin> OpenOrigin(const InspectFlags& flags, const Target& target,
+                                  std::vector<std::string>* warnings) {
+  ScheduleOrigin origin;
+  std::string model;
+  if (!flags.db.empty()) {
+    db::SqliteOptions options;
+    options.log = Logger::Stderr("temper", LogLevel::kWarning);
+    TEMPER_ASSIGN_OR_RETURN(origin.store, db::OpenSqliteStoreReadOnly(flags.db, options));
+    origin.source = MakeRecordSource(origin.store.get(), flags.db);
+    model = StoredModelFor(target, *origin.store, flags.db, warnings);
+  }
+  origin.chooser = UntunedChooser(std::move(model), warnings);
+  return origin;
 }
 
 int InspectKernel(const InspectFlags& flags) {

@@ -8,12 +8,9 @@
 
 #include "base/text.h"
 #include "compiler/codegen/codegen.h"
-#include "compiler/driver/choose.h"
 #include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
 #include "compiler/tir/printer.h"
-#include "compiler/tools/record_source.h"
-#include "compiler/tools/untuned.h"
 
 namespace temper::tools {
 namespace {
@@ -119,19 +116,17 @@ Result<KernelView> FindInCompiled(const temper_model* model, const KernelQuery& 
 }
 
 Result<KernelView> FindInModel(const driver::ModelKernels& model, const KernelQuery& query,
-                               const Target& target, db::RecordStore* store) {
+                               const Target& target, driver::ScheduleSource* source,
+                               const driver::ScheduleChooser& chooser,
+                               std::vector<std::string>* warnings) {
   std::map<std::string, std::string> known;
   for (const auto& w : model.workloads) known.emplace(w.hash.Hex(), w.name);
   TEMPER_ASSIGN_OR_RETURN(const std::string hash, OnlyMatch(known, query.prefix));
   const auto workload = std::find_if(model.workloads.begin(), model.workloads.end(),
                                      [&](const auto& w) { return w.hash.Hex() == hash; });
-  std::unique_ptr<driver::ScheduleSource> source;
-  if (store != nullptr) source = MakeRecordSource(store, "the database");
-  std::vector<std::string> warnings;
   const int threads = std::max(query.threads, 1);
-  TEMPER_ASSIGN_OR_RETURN(auto chosen,
-                          driver::ChooseSchedules({*workload}, {target, threads}, source.get(),
-                                                  UntunedChooser(), &warnings));
+  TEMPER_ASSIGN_OR_RETURN(auto chosen, driver::ChooseSchedules({*workload}, {target, threads},
+                                                               source, chooser, warnings));
   KernelView view;
   view.hash = hash;
   view.name = workload->name;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/driver/choose.h"
 #include "compiler/driver/kernels.h"
 #include "compiler/target/target.h"
 #include "compiler/te/program.h"
@@ -36,9 +37,11 @@ struct KernelQuery {
 // NOT_FOUND where no kernel's hash starts so, INVALID_ARGUMENT where several do, with the list.
 Result<KernelView> FindInStore(db::RecordStore& store, const KernelQuery& query);
 Result<KernelView> FindInCompiled(const temper_model* model, const KernelQuery& query);
-// With the schedule that `store` (may be null) or else the prior gives it.
+// With the schedule that `source` (may be null) or else `chooser` gives it.
 Result<KernelView> FindInModel(const driver::ModelKernels& model, const KernelQuery& query,
-                               const Target& target, db::RecordStore* store);
+                               const Target& target, driver::ScheduleSource* source,
+                               const driver::ScheduleChooser& chooser,
+                               std::vector<std::string>* warnings);
 
 // The schedule with an item a line; the loop nest before vectors and unrolling; the assembly.
 std::string ScheduleOf(const KernelView& kernel);

@@ -170,7 +170,9 @@ Result<proto::JobStatus> Follow(tuner::TunerClient& client, tuner::LocalServices
     // Versions grow with every result; the eye needs a few a second.
     std::this_thread::sleep_for(std::chrono::milliseconds(150));
   }
-  return client.CancelJob(job);
+  auto cancelled = client.CancelJob(job);
+  if (cancelled.ok()) return cancelled;
+  return cancelled.status().WithContext("stopped watching; job " + job + " was not cancelled");
 }
 
 int Tune(const TuneFlags& flags, bool target_given) {

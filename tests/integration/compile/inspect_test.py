@@ -84,6 +84,17 @@ class Inspect(unittest.TestCase):
         text = run("inspect", "--db", database, "--kernel", shown["workload"][:10]).stdout
         self.assertIn("the best of 1 trials, by w", text)
         run("inspect", self.model, "--schedules", "--db", database)
+        known = json.loads(run("query", "--db", database, "--json").stdout.splitlines()[-1])
+        for key in ["workload", "target", "best_us", "gflops", "trials", "schedule", "worker",
+                    "created"]:
+            self.assertIn(key, known["records"][0])
+        report = json.loads(run("compile", self.model, "-o", f"{self.folder}/tuned.so", "--db",
+                                database, "--json").stdout.splitlines()[-1])
+        for key in ["seconds", "arena_bytes", "weight_bytes"]:
+            self.assertIn(key, report)
+        tuned = [k for k in report["kernels"] if k["workload"] == shown["workload"]]
+        self.assertEqual({k["source"] for k in tuned}, {"exact"})
+        self.assertEqual({k["expected_us"] for k in tuned}, {10})
 
     def test_errors(self):
         hash = self.kernels[0]["workload"]
