@@ -94,6 +94,7 @@ class Walker {
     view.prefetches = prefetches_;
     for (const LoopView& loop : loops_) view.iterations *= static_cast<double>(loop.extent);
     view.accesses.push_back(MakeAccess(s.buffer, s.indices, false));
+    counted_.clear();
     Count(s.value, &view);
     for (AccessView& a : view.accesses) Measure(&a);
     stores_.push_back(std::move(view));
@@ -157,6 +158,10 @@ class Walker {
   }
 
   void AddLoad(const tir::ExprNode& e, StoreView* view) {
+    // What several terms share is one access.
+    constexpr size_t kMost = 64;
+    if (std::find(counted_.begin(), counted_.end(), &e) != counted_.end()) return;
+    if (counted_.size() < kMost) counted_.push_back(&e);
     AccessView access = MakeAccess(e.buffer(), e.indices(), true);
     access.predicated = e.has_predicate();
     AccessView& own = view->accesses[0];
@@ -299,6 +304,7 @@ class Walker {
   std::vector<const Expr*> let_of_;  // variable -> its value
   std::vector<std::vector<int64_t>> strides_;
   std::vector<LoopView> loops_;
+  std::vector<const tir::ExprNode*> counted_;  // loads of the store at hand
   int guards_ = 0;
   bool prefetches_ = false;
   std::vector<StoreView> stores_;

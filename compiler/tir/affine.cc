@@ -111,6 +111,7 @@ void Affine::Add(const Expr& atom, int64_t coefficient) {
       return;
     }
   }
+  if (terms.empty()) terms.reserve(4);  // few have more: one allocation each
   terms.push_back({atom, coefficient});
 }
 
@@ -223,7 +224,7 @@ Affine Simplifier::OfVar(const Expr& e) {
   if (i.lo == i.hi) {
     r.constant = i.lo;
   } else {
-    r.terms.push_back({e, 1});
+    r.Add(e, 1);
   }
   return r;
 }
