@@ -30,10 +30,13 @@ constexpr std::string_view kExample = R"(Example:
   temper tune model.onnx --local --db tuning.db --time 5m
   temper tune model.onnx --server 127.0.0.1:7400 --trials 2000 --shape input=1x3x224x224
 With --local a tuner-server and a measure-worker run for as long as this command does. A later run
-on the same database continues where this one ends. Without --trials and --time: --time 10m.)";
+on the same database continues where this one ends. Without --trials and --time: --time 10m. --time
+is of the whole command, its final round included.)";
 
 constexpr double kLineSeconds = 10;    // between lines where there is no terminal
 constexpr double kOutageSeconds = 60;  // a server may be away for so long
+constexpr double kStopSeconds = 0.3;   // what ending the local services takes
+constexpr double kLeastShare = 0.2;    // of the time that is left to the search at least
 constexpr double kWorkerSeconds = 20;  // for the local worker to register
 
 std::atomic<bool> interrupted = false;
@@ -41,7 +44,7 @@ extern "C" void OnInterrupt(int) { interrupted = true; }
 
 struct TuneFlags {
   ModelFlags model;
-  std::string server = kDefaultServer, db = "tuning.db", time;
+  std::string server = kDefaultServer, db = "tuning.db", time, wait_for_worker = "60s";
   bool local = false, json = false, allow_unsandboxed = false;
   int64_t trials = 0;
   uint64_t seed = 1;
@@ -136,16 +139,19 @@ Status CancelLeftovers(tuner::TunerClient& client) {
   return OkStatus();
 }
 
-// Watches until the job ends or the user has enough.
+// Watches until the job ends, the user has enough or there was no worker for `worker_seconds` in a
+// row, which sets `*deserted`; then the job is cancelled.
 Result<proto::JobStatus> Follow(tuner::TunerClient& client, tuner::LocalServices* local,
-                                const std::string& job, Display& display) {
+                                const std::string& job, double worker_seconds, Display& display,
+                                bool* deserted) {
   proto::WatchJobRequest request;
   request.set_job(job);
   request.set_wait_seconds(0.5);
   proto::JobStatus status;
   auto away_since = std::chrono::steady_clock::now();
   bool away = false;
-  while (!interrupted) {
+  auto worker_seen = std::chrono::steady_clock::now();
+  while (!interrupted && !*deserted) {
     auto news = client.WatchJob(request);
     if (!news.ok()) {
       if (local != nullptr) TEMPER_RETURN_IF_ERROR(local->Check());
@@ -165,6 +171,9 @@ Result<proto::JobStatus> Follow(tuner::TunerClient& client, tuner::LocalServices
     status = std::move(*news);
     if (status.phase() >= proto::JOB_PHASE_DONE) return status;
     if (local != nullptr) TEMPER_RETURN_IF_ERROR(local->Check());
+    auto now = std::chrono::steady_clock::now();
+    if (status.workers() > 0) worker_seen = now;
+    *deserted = now - worker_seen > std::chrono::duration<double>(worker_seconds);
     request.set_version(status.version());
     display.Show(status, false);
     // Versions grow with every result; the eye needs a few a second.
@@ -176,6 +185,7 @@ Result<proto::JobStatus> Follow(tuner::TunerClient& client, tuner::LocalServices
 }
 
 int Tune(const TuneFlags& flags, bool target_given) {
+  auto begin = std::chrono::steady_clock::now();
   proto::SubmitJobRequest request;
   request.set_trials(flags.trials);
   if (!flags.time.empty()) {
@@ -184,6 +194,10 @@ int Tune(const TuneFlags& flags, bool target_given) {
     request.set_seconds(*seconds);
   } else if (flags.trials == 0) {
     request.set_seconds(600);
+  }
+  auto worker_seconds = ParseDuration(flags.wait_for_worker);
+  if (!worker_seconds.ok()) {
+    return FailUsage("tune", "--wait-for-worker: " + worker_seconds.status().message());
   }
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("tune", frontend.status().message());
@@ -233,6 +247,12 @@ int Tune(const TuneFlags& flags, bool target_given) {
     *spec->mutable_workload() = wire::ToProto(task.program);
     for (const std::string& node : task.nodes) spec->add_nodes(node);
   }
+  if (request.seconds() > 0) {
+    // What starting took and stopping will take is a part of the user's time.
+    std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    double rest = request.seconds() - spent.count() - (local != nullptr ? kStopSeconds : 0);
+    request.set_seconds(std::max(rest, kLeastShare * request.seconds()));
+  }
   auto job = (*client)->SubmitJob(request);
   if (!job.ok()) return Fail(job.status());
   if (job->workers() == 0) {
@@ -240,13 +260,20 @@ int Tune(const TuneFlags& flags, bool target_given) {
          address);
   }
   Display display(flags.json);
-  auto status = Follow(**client, local.get(), job->job(), display);
+  bool deserted = false;
+  auto status = Follow(**client, local.get(), job->job(), *worker_seconds, display, &deserted);
   if (local != nullptr) local->Stop();
   if (!status.ok()) return Fail(status.status());
   display.Show(*status, true);
   if (flags.json) Print(StatusJson(*status) + "\n");
   if (int flushed = Flush(); flushed != kExitOk) return flushed;
   if (status->phase() == proto::JOB_PHASE_FAILED) return Fail(Internal(status->message()));
+  if (deserted) {
+    return Fail(Unavailable(
+        fmt::format("no worker for {} was connected for {}; what {} trials found is kept. Start "
+                    "measure-worker --server {}, then tune again; --wait-for-worker waits longer",
+                    target->name, flags.wait_for_worker, status->trials(), address)));
+  }
   if (status->phase() == proto::JOB_PHASE_CANCELLED) {
     Warn("stopped; what was measured is kept");
     return kExitFailure;
@@ -276,6 +303,9 @@ Command AddTuneCommand(CLI::App& root) {
   app->add_option("--trials", flags->trials, "Candidates to measure, for the whole model")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app->add_option("--time", flags->time, "Time to spend, such as 90s, 5m or 1h");
+  app->add_option("--wait-for-worker", flags->wait_for_worker,
+                  "Give up when no worker was connected for so long, such as 90s or 5m")
+      ->capture_default_str();
   app->add_option("--seed", flags->seed, "Seed of the search")
       ->check([](const std::string& text) {
         return ParseUint64(text).status().message();  // CLI11 takes -1 for a large one

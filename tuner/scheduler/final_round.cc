@@ -1,5 +1,6 @@
 #include "tuner/scheduler/final_round.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace temper::tuner {
@@ -12,11 +13,17 @@ double MeanOf(const Finalist& f) {
 
 }  // namespace
 
-FinalRound::FinalRound(std::vector<std::vector<Finalist>> finalists)
+FinalRound::FinalRound(std::vector<std::vector<Finalist>> finalists,
+                       const std::vector<double>& worth, int max_turns)
     : finalists_(std::move(finalists)) {
-  for (size_t task = 0; task < finalists_.size(); ++task) {
+  std::vector<size_t> order(finalists_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return worth[a] > worth[b]; });
+  for (size_t task : order) {
     size_t count = finalists_[task].size();
     if (count < 2) continue;  // nothing to decide
+    if (turns() + static_cast<int>(count) * kFinalTurns > max_turns) continue;
     for (int turn = 0; turn < kFinalTurns; ++turn) {
       for (size_t f = 0; f < count; ++f) {
         turns_.push_back({static_cast<int>(task), static_cast<int>(f)});

@@ -8,10 +8,12 @@
 
 namespace temper::tuner {
 
-// How often each finalist is timed.
-inline constexpr int kFinalTurns = 2;
-// Schedules slower than this many times the best are not worth another look.
-inline constexpr double kFinalMargin = 1.1;
+// How often each finalist is sent to be timed. A worker times those it gets together in turns, for
+// many rounds.
+inline constexpr int kFinalTurns = 1;
+// Schedules slower than this many times the best are not worth another look: no timing is so far
+// off that they could win.
+inline constexpr double kFinalMargin = 1.05;
 
 struct Finalist {
   schedule::Schedule schedule;
@@ -21,8 +23,10 @@ struct Finalist {
 
 class FinalRound {
  public:
-  // `finalists` of each task, fastest first.
-  explicit FinalRound(std::vector<std::vector<Finalist>> finalists);
+  // `finalists` of each task, fastest first. At most `max_turns` turns are made: those of the tasks
+  // of most `worth` (one a task), each task's all or none.
+  FinalRound(std::vector<std::vector<Finalist>> finalists, const std::vector<double>& worth,
+             int max_turns);
 
   struct Turn {
     int task = 0;

@@ -16,10 +16,13 @@
 namespace temper::tuner {
 namespace {
 
-constexpr int kBatch = 16;                 // candidates of one task at a time
-constexpr size_t kMaxRecords = 1500;       // of a task that train the cost model at the start
-constexpr double kFinalReserve = 0.1;      // of the seconds, at most
-constexpr double kFinalTurnSeconds = 0.1;  // reserved for a turn of the final round
+constexpr int kBatch = 16;                  // candidates of one task at a time
+constexpr size_t kMaxRecords = 1500;        // of a task that train the cost model at the start
+constexpr double kFinalReserve = 0.06;      // of the seconds, at most
+constexpr double kFinalTurnSeconds = 0.05;  // what a turn of the final round takes
+constexpr double kDrainSeconds = 0.4;       // for what is being measured when it begins
+constexpr double kFinalTrialShare = 0.1;    // turns to trials, where those are the budget
+constexpr int kFewFinalTurns = 12;          // are always made, unless time is short
 
 // What a proposal waits for.
 struct Pending {
@@ -67,15 +70,33 @@ struct ModelTuner::Impl {
     return turns * kFinalTurns;
   }
 
+  bool SearchTimeOver() const {
+    double seconds = options.budget.seconds;
+    if (seconds <= 0) return false;
+    double reserve =
+        options.final_candidates > 0
+            ? std::min(kFinalReserve * seconds, kDrainSeconds + kFinalTurnSeconds * Finalists())
+            : 0;
+    return Elapsed() >= seconds - reserve;
+  }
+
+  // Turns of the final round that the budget has room for.
+  int FinalTurns() const {
+    const Budget& b = options.budget;
+    double turns = 1e6;
+    if (b.trials > 0) {
+      turns = std::max<double>(kFewFinalTurns, kFinalTrialShare * static_cast<double>(b.trials));
+    }
+    if (b.seconds > 0) {
+      turns = std::min(turns, std::max(0.0, b.seconds - Elapsed()) / kFinalTurnSeconds);
+    }
+    return static_cast<int>(turns);
+  }
+
   bool SearchOver() const {
     const Budget& b = options.budget;
     if (b.trials > 0 && proposed >= b.trials) return true;
-    if (b.seconds > 0) {
-      double reserve = options.final_candidates > 0
-                           ? std::min(kFinalReserve * b.seconds, kFinalTurnSeconds * Finalists())
-                           : 0;
-      if (Elapsed() >= b.seconds - reserve) return true;
-    }
+    if (SearchTimeOver()) return true;
     return std::all_of(tasks.begin(), tasks.end(),
                        [](const Task& t) { return t.progress.exhausted; });
   }
@@ -113,15 +134,17 @@ struct ModelTuner::Impl {
   void ProposeFinal(int n, std::vector<Candidate>* out) {
     if (!final_round) {
       std::vector<std::vector<Finalist>> finalists;
+      std::vector<double> worth;
       for (const Task& t : tasks) {
         auto& list = finalists.emplace_back();
+        worth.push_back(t.best.empty() ? 0 : t.progress.weight * t.best[0].us);
         for (const Measured& m : t.best) {
           if (static_cast<int>(list.size()) == options.final_candidates) break;
           if (m.us > kFinalMargin * t.best[0].us) break;
           list.push_back({m.schedule, m.us, {}});
         }
       }
-      final_round.emplace(std::move(finalists));
+      final_round.emplace(std::move(finalists), worth, FinalTurns());
     }
     FinalRound::Turn turn;
     while (static_cast<int>(out->size()) < n && final_round->Next(&turn)) {
@@ -355,6 +378,7 @@ TunerState ModelTuner::Snapshot() const {
   state.correlated = s.tracker.count();
   state.learned = s.learned;
   state.final_round = s.final_round.has_value();
+  state.search_time_over = s.SearchTimeOver();
   state.search_seconds = s.search_seconds;
   state.train_seconds = s.train_seconds;
   return state;

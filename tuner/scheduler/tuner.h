@@ -6,8 +6,10 @@
 // same seed, records and results in the same order give the same proposals, the seconds of the
 // budget aside.
 //
-// When the budget is nearly spent the final round begins: the few best schedules of each task are
-// proposed once more with `final` set, to be timed in turns; the winner there is the best.
+// When the budget is nearly spent the final round begins: the few best schedules of each task, as
+// far as they are close to each other, are proposed once more with `final` set, to be timed in
+// turns; the winner there is the best. It is a part of the budget: its seconds are set aside, and
+// of a budget of trials it takes a small share more. The heaviest tasks come first.
 //
 // Not thread-safe: one owner.
 #pragma once
@@ -60,7 +62,7 @@ struct TunerOptions {
   int threads = 1;
   Budget budget;
   uint64_t seed = 1;
-  int final_candidates = 4;  // of each task in the final round; 0: no final round
+  int final_candidates = 3;  // of each task in the final round; 0: no final round
   std::string model;         // CostModel::Save of an earlier run, to start warm; may be empty
 };
 
@@ -84,6 +86,9 @@ struct TunerState {
   int64_t correlated = 0;        // over so many measurements
   int64_t learned = 0;           // measurements that the cost model was given, records included
   bool final_round = false;
+  // The seconds for the search are over: what of it is not begun is best abandoned, so that the
+  // final round can start.
+  bool search_time_over = false;
   double search_seconds = 0;  // spent in Propose
   double train_seconds = 0;   // spent in training, in Observe
 };

@@ -182,8 +182,11 @@ bool TuningService::SearchJob(Job& job) {
   if (!results.empty()) job.tuner->Observe(results);
   TunerState state = job.tuner->Snapshot();
   double limit = job.request.seconds();
-  double elapsed = job.seconds_before + state.elapsed_seconds;
-  bool over = limit > 0 && elapsed > limit;
+  if (limit > 0 && job.seconds_before + state.elapsed_seconds >= limit) {
+    // What is still being measured is no trial.
+    FinishJob(job, db::JobState::kDone, "");
+    return true;
+  }
   std::vector<Candidate> proposed;
   int room = options_.candidates_ahead * std::max(ready, 1) - waiting;
   if (room >= options_.propose_at_once / 2) {
@@ -198,10 +201,9 @@ bool TuningService::SearchJob(Job& job) {
       unit_jobs_[unit] = &job;
       job.candidates.emplace(unit, std::move(candidate));
     }
-    if (over) {  // what no worker has begun is not measured any more
-      bool all = elapsed > limit + options_.overtime_seconds;
+    if (state.search_time_over) {  // what no worker has begun is not measured any more
       for (auto it = job.candidates.begin(); it != job.candidates.end();) {
-        if ((all || !it->second.final) && fleet_.Withdraw(it->first)) {
+        if (!it->second.final && fleet_.Withdraw(it->first)) {
           withdrawn.push_back(std::move(it->second));
           unit_jobs_.erase(it->first);
           it = job.candidates.erase(it);
@@ -221,8 +223,7 @@ bool TuningService::SearchJob(Job& job) {
   for (const Candidate& candidate : withdrawn) job.tuner->Abandon(candidate);
   bool nothing_left = proposed.empty() && results.empty() && withdrawn.empty() && idle &&
                       room >= options_.propose_at_once / 2;
-  bool too_late = over && elapsed > limit + 2 * options_.overtime_seconds;
-  if ((job.tuner->Done() && idle) || nothing_left || too_late) {
+  if ((job.tuner->Done() && idle) || nothing_left) {
     FinishJob(job, db::JobState::kDone, "");
     return true;
   }

@@ -34,9 +34,7 @@ struct ServiceOptions {
   int propose_at_once = 32;
   double save_seconds = 2;         // how often a job's progress is stored
   double save_model_seconds = 30;  // how often its cost model is, and once at its end
-  // A job whose time is over may finish its last measurements for so long.
-  double overtime_seconds = 30;
-  std::string core_lock_folder;  // the search keeps off cores that are locked there; empty: not
+  std::string core_lock_folder;    // the search keeps off cores that are locked there; empty: not
 };
 
 class TuningService {

@@ -54,7 +54,7 @@ TEST(FinalRound, TurnsAlternateAndTheMeanWins) {
   schedule::Schedule x, y;
   x.threads = 1;
   y.threads = 2;
-  FinalRound round({{{x, 10, {}}, {y, 11, {}}}, {{x, 5, {}}}});
+  FinalRound round({{{x, 10, {}}, {y, 11, {}}}, {{x, 5, {}}}}, {1, 1}, 100);
   EXPECT_EQ(round.turns(), 2 * kFinalTurns);  // the second task has nothing to decide
   FinalRound::Turn turn;
   for (int i = 0; round.Next(&turn); ++i) {
@@ -65,6 +65,21 @@ TEST(FinalRound, TurnsAlternateAndTheMeanWins) {
   ASSERT_NE(round.Winner(0), nullptr);
   EXPECT_TRUE(round.Winner(0)->schedule == y);
   EXPECT_EQ(round.Winner(1), nullptr);
+}
+
+TEST(FinalRound, TheHeaviestTasksComeFirstWhereTurnsAreFew) {
+  schedule::Schedule x, y;
+  x.threads = 1;
+  y.threads = 2;
+  std::vector<Finalist> two = {{x, 10, {}}, {y, 11, {}}};
+  FinalRound round({two, two, two}, {1, 3, 2}, 4 * kFinalTurns + 1);
+  std::vector<int> tasks;
+  FinalRound::Turn turn;
+  while (round.Next(&turn)) tasks.push_back(turn.task);
+  ASSERT_EQ(tasks.size(), 4u * kFinalTurns);
+  EXPECT_EQ(tasks.front(), 1);
+  EXPECT_EQ(tasks.back(), 2);
+  EXPECT_EQ(FinalRound({two}, {1}, 0).turns(), 0);
 }
 
 }  // namespace

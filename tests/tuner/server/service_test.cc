@@ -41,6 +41,8 @@ struct FakeSearch {
   std::vector<Measured> known;
   int abandoned = 0;
   Budget budget;
+  double elapsed = 0;  // that it tells, and whether the rest is the final round's
+  bool search_time_over = false;
   std::string model;         // that it saves
   std::string loaded_model;  // that it was given
 };
@@ -74,6 +76,8 @@ class FakeTuner final : public JobTuner {
   TunerState Snapshot() const override {
     TunerState state;
     state.tasks.resize(tasks_.size());
+    state.elapsed_seconds = search_->elapsed;
+    state.search_time_over = search_->search_time_over;
     state.learned = static_cast<int64_t>(search_->seen.size());
     return state;
   }
@@ -464,15 +468,49 @@ TEST_F(ServiceTest, RefusesWorkersThatMakeNoSense) {
   EXPECT_EQ(service_->Register(request).status().code(), Code::kInvalidArgument);
 }
 
-TEST_F(ServiceTest, WhatIsNotBegunWhenTheTimeIsOverIsAbandoned) {
-  RegisterWorker();
+TEST_F(ServiceTest, WhatIsNotBegunWhenTheSearchesTimeIsOverIsAbandoned) {
+  uint64_t worker = RegisterWorker();
   auto request = JobRequest();
   request.set_seconds(5);
   auto reply = service_->SubmitJob(request);
   ASSERT_TRUE(reply.ok());
   Search();
-  EXPECT_GT(search_.proposed, 0);
+  auto specs = Specs(*Sync(worker, 3));
+  ASSERT_EQ(specs.size(), 3u);
+  Search();
+  int waiting = search_.proposed - 3;
+  EXPECT_GT(waiting, 0);
   EXPECT_EQ(search_.abandoned, 0);
+  search_.limit = search_.proposed;  // nothing more comes
+  search_.elapsed = 4.7;
+  search_.search_time_over = true;
+  Search();
+  EXPECT_EQ(search_.abandoned, waiting);
+  EXPECT_EQ(Watch(reply->job()).phase(), proto::JOB_PHASE_RUNNING) << "three are being measured";
+  ASSERT_TRUE(Sync(worker, 0, {Ok(specs[0]), Ok(specs[1]), Ok(specs[2])}).ok());
+  Search();
+  EXPECT_EQ(Watch(reply->job()).phase(), proto::JOB_PHASE_DONE);
+  EXPECT_EQ(Watch(reply->job()).trials(), 3);
+}
+
+TEST_F(ServiceTest, AJobEndsWithItsTimeWhateverIsStillMeasured) {
+  uint64_t worker = RegisterWorker();
+  auto request = JobRequest();
+  request.set_seconds(5);
+  auto reply = service_->SubmitJob(request);
+  ASSERT_TRUE(reply.ok());
+  Search();
+  auto specs = Specs(*Sync(worker, 3));
+  ASSERT_EQ(specs.size(), 3u);
+  ASSERT_TRUE(Sync(worker, 0, {Ok(specs[0])}).ok());
+  search_.elapsed = 5;
+  Search();
+  EXPECT_EQ(Watch(reply->job()).phase(), proto::JOB_PHASE_DONE);
+  EXPECT_EQ(Watch(reply->job()).trials(), 1);
+  auto late = Sync(worker, 0, {Ok(specs[1])});
+  ASSERT_TRUE(late.ok());
+  EXPECT_EQ(late->settled_size(), 1) << "the worker may forget it";
+  EXPECT_EQ(Watch(reply->job()).trials(), 1);
 }
 
 TEST_F(ServiceTest, QueriesAndDevices) {
