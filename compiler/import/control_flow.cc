@@ -109,16 +109,20 @@ class ControlFlow {
   }
 
   Result<std::vector<int>> Scan() {
-    if (scope_.opset < 9) return u_.Refuse("Scan before opset 9 is not supported");
+    if (scope_.opset < 9) return ScanOfBatches();
     const onnx::GraphProto* body = Body("body");
     if (body == nullptr) return u_.Error("it has no body");
+    return Scan(*body);
+  }
+
+  Result<std::vector<int>> Scan(const onnx::GraphProto& body) {
     TEMPER_RETURN_IF_ERROR(u_.RequireStatic(u_.node.inputs.size()));
     const int64_t scanned = u_.Take<int64_t>("num_scan_inputs").value_or(0);
     const auto inputs = static_cast<int64_t>(u_.node.inputs.size());
     if (scanned < 1 || scanned > inputs) return u_.Error("num_scan_inputs is wrong");
     const int64_t carried = inputs - scanned;
-    if (body->output_size() < carried) return u_.Error("its body has too few outputs");
-    const auto scans = static_cast<size_t>(body->output_size() - carried);
+    if (body.output_size() < carried) return u_.Error("its body has too few outputs");
+    const auto scans = static_cast<size_t>(body.output_size() - carried);
     const auto in_axes = List("scan_input_axes", static_cast<size_t>(scanned));
     const auto in_directions = List("scan_input_directions", static_cast<size_t>(scanned));
     const auto out_axes = List("scan_output_axes", scans);
@@ -142,15 +146,11 @@ class ControlFlow {
       std::vector<int> arguments = state;
       for (int64_t i = 0; i < scanned; ++i) {
         const int64_t at = in_directions[i] == 1 ? *length - 1 - trip : trip;
-        TEMPER_ASSIGN_OR_RETURN(
-            const int row,
-            u_.Emit("Gather",
-                    {u_.node.inputs[carried + i], u_.Constant("at", graph::MakeInts({}, {&at, 1}))},
-                    "row", {{"axis", Attribute(axes[i])}}));
+        TEMPER_ASSIGN_OR_RETURN(const int row, Row(u_.node.inputs[carried + i], at, axes[i]));
         arguments.push_back(row);
       }
       TEMPER_ASSIGN_OR_RETURN(const std::vector<int> out,
-                              AddBody(*body, arguments, fmt::format("[{}]/", trip)));
+                              AddBody(body, arguments, fmt::format("[{}]/", trip)));
       std::copy(out.begin(), out.begin() + carried, state.begin());
       for (size_t i = 0; i < scans; ++i) rows[i].push_back(out[carried + i]);
     }
@@ -160,6 +160,49 @@ class ControlFlow {
       state.push_back(stacked);
     }
     return state;
+  }
+
+  // Opset 8: a batch in front of every operand, each of its members scanned by itself, after an
+  // input for the lengths of the sequences.
+  Result<std::vector<int>> ScanOfBatches() {
+    const onnx::GraphProto* body = Body("body");
+    if (body == nullptr) return u_.Error("it has no body");
+    if (u_.Has(0)) return u_.Refuse("lengths of sequences are not supported");
+    if (u_.node.inputs.size() < 2) return u_.Error("it has no operands");
+    const std::vector<int> operands(u_.node.inputs.begin() + 1, u_.node.inputs.end());
+    int64_t batch = -1;
+    for (int operand : operands) {
+      if (operand == kNone || !u_.graph.type(operand).IsStatic()) {
+        return u_.Refuse("the shape of an operand is not known");
+      }
+      const graph::Shape shape = u_.Shape(operand);
+      if (shape.empty() || (batch >= 0 && shape[0] != batch)) {
+        return u_.Error("its operands differ in the size of the batch");
+      }
+      batch = shape[0];
+    }
+    if (batch > kMaxTrips) return u_.Refuse("its batch is too large");
+    const graph::Attributes attributes = u_.node.attributes;
+    std::vector<std::vector<int>> members(static_cast<size_t>(body->output_size()));
+    for (int64_t b = 0; b < batch; ++b) {
+      u_.node.attributes = attributes;
+      if (auto directions = u_.Take<std::vector<int64_t>>("directions")) {
+        u_.node.attributes["scan_input_directions"] = *directions;
+      }
+      u_.node.inputs.clear();
+      for (int operand : operands) {
+        TEMPER_ASSIGN_OR_RETURN(const int member, Row(operand, b, 0));
+        u_.node.inputs.push_back(member);
+      }
+      TEMPER_ASSIGN_OR_RETURN(const std::vector<int> results, Scan(*body));
+      for (size_t i = 0; i < results.size(); ++i) members[i].push_back(results[i]);
+    }
+    std::vector<int> outputs;
+    for (size_t i = 0; i < members.size(); ++i) {
+      TEMPER_ASSIGN_OR_RETURN(const int stacked, Stack(members[i], 0, i));
+      outputs.push_back(stacked);
+    }
+    return outputs;
   }
 
  private:
@@ -206,6 +249,12 @@ class ControlFlow {
                       what, first.ToString(), second.ToString()));
     }
     return u_.Emit("Where", {condition, a, b}, std::vector<std::string>{name});
+  }
+
+  // Position `at` of a value along `axis`, which goes.
+  Result<int> Row(int value, int64_t at, int64_t axis) {
+    return u_.Emit("Gather", {value, u_.Constant("at", graph::MakeInts({}, {&at, 1}))}, "row",
+                   {{"axis", Attribute(axis)}});
   }
 
   // An attribute of `size` ints; zeros where it is absent.

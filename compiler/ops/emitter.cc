@@ -119,10 +119,17 @@ Indices AddAxes(te::Program& program, const graph::Shape& shape, const char* pre
 
 }  // namespace
 
+std::string Emitter::StageName() const {
+  for (int output : node_->outputs) {
+    if (output != graph::kNone) return graph_.value(output).name;
+  }
+  return node_->op;
+}
+
 int Emitter::AddPoints(const graph::Shape& shape, const std::string& suffix,
                        const PointBody& body) {
   te::Stage stage;
-  stage.name = graph_.value(node_->Output(0)).name + suffix;
+  stage.name = StageName() + suffix;
   const Indices point = AddAxes(program_, shape, "i", stage.spatial);
   stage.body = body(point);
   return program_.AddStage(std::move(stage));
@@ -132,7 +139,7 @@ int Emitter::AddReduction(const graph::Shape& shape, const graph::Shape& reduced
                           te::Combiner combiner, const std::string& suffix,
                           const ReduceBody& body) {
   te::Stage stage;
-  stage.name = graph_.value(node_->Output(0)).name + suffix;
+  stage.name = StageName() + suffix;
   stage.combiner = combiner;
   const Indices point = AddAxes(program_, shape, "i", stage.spatial);
   const Indices inner = AddAxes(program_, reduced, "r", stage.reduce);

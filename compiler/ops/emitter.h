@@ -86,6 +86,7 @@ class Emitter {
 
  private:
   Status CheckTypes() const;
+  std::string StageName() const;  // the node's first output's
 
   const graph::Graph& graph_;
   const Halos& halos_;

@@ -9,15 +9,16 @@ command -v "$clang" >/dev/null || { echo "run.sh: $clang is not there: install c
 
 build=build-fuzz
 mkdir -p $build/proto $build/obj
-for p in workload schedule target; do
-  protoc -I . --cpp_out=$build proto/$p.proto
+for p in proto/{workload,schedule,target} compiler/import/onnx; do
+  protoc -I . --cpp_out=$build $p.proto
 done
 flags=(-std=c++20 -O1 -g -I . -isystem $build -DFMT_SHARED -DSPDLOG_COMPILED_LIB -DSPDLOG_FMT_EXTERNAL
        -fsanitize=address,undefined -fno-sanitize-recover=undefined)
 libraries=(-lfmt -lspdlog -lcrypto -lprotobuf -lpthread)
 
 # Sources are compiled once, with coverage but without the fuzzer's main.
-sources=$(ls base/*.cc compiler/{target,tir,te,schedule,wire}/*.cc tests/support/*.cc $build/proto/*.pb.cc)
+sources=$(ls base/*.cc compiler/{target,tir,te,schedule,wire}/*.cc tests/support/*.cc $build/proto/*.pb.cc \
+  compiler/graph/*.cc compiler/graph/*/*.cc compiler/import/*.cc $build/compiler/import/*.pb.cc)
 newest_header=$(find base compiler tests/support -name '*.h' -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2)
 objects=()
 for source in $sources; do
@@ -28,7 +29,11 @@ for source in $sources; do
 done
 "$clang" "${flags[@]}" tests/fuzz/make_seeds.cc "${objects[@]}" "${libraries[@]}" -o $build/make_seeds
 $build/make_seeds $build/seeds
-for target in program_text schedule_text wire; do
+mkdir -p $build/seeds/import
+for model in tests/conformance/cases/*/model.onnx; do
+  [ "$(stat -c %s "$model")" -gt 4096 ] || cp "$model" "$build/seeds/import/$(basename "$(dirname "$model")").onnx"
+done
+for target in program_text schedule_text wire import; do
   "$clang" "${flags[@]}" -fsanitize=fuzzer tests/fuzz/fuzz_$target.cc "${objects[@]}" "${libraries[@]}" \
     -o $build/fuzz_$target
   mkdir -p $build/corpus/$target

@@ -5,6 +5,14 @@
 
 namespace temper::graph {
 
+namespace {
+
+bool IsBool(const Graph& graph, int value) {
+  return value != kNone && graph.type(value).dtype == DType::kBool;
+}
+
+}  // namespace
+
 Status ComposeNode(Graph& graph, int node_id) {
   static constexpr std::pair<std::string_view, void (*)(Composer&)> kCompositions[] = {
       {"AffineGrid", ComposeAffineGrid},
@@ -29,6 +37,8 @@ Status ComposeNode(Graph& graph, int node_id) {
       {"QuantizeLinear", ComposeQuantizeLinear},
       {"RMSNormalization", ComposeRmsNormalization},
       {"RNN", ComposeRnn},
+      {"ReduceMax", ComposeBoolReduction},
+      {"ReduceMin", ComposeBoolReduction},
       {"Resize", ComposeResize},
       {"RotaryEmbedding", ComposeRotaryEmbedding},
       {"STFT", ComposeStft},
@@ -37,6 +47,7 @@ Status ComposeNode(Graph& graph, int node_id) {
   if (!graph.node(node_id).domain.empty()) return OkStatus();
   for (const auto& [name, compose] : kCompositions) {
     if (name != graph.node(node_id).op) continue;
+    if (compose == ComposeBoolReduction && !IsBool(graph, graph.node(node_id).Input(0))) break;
     Composer composer(graph, node_id);
     compose(composer);
     return composer.Finish();

@@ -11,6 +11,8 @@ Status ComposeNode(Graph& graph, int node_id);
 
 // casts.cc
 void ComposeCastLike(Composer& c);
+// ReduceMax and ReduceMin of bool: any and all.
+void ComposeBoolReduction(Composer& c);
 
 // normalizations.cc
 void ComposeGroupNormalization(Composer& c);

@@ -1,20 +1,61 @@
 #include "compiler/graph/passes/decompose.h"
 
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "compiler/graph/compose/functions.h"
 #include "compiler/graph/passes/fold_constants.h"
 
 namespace temper::graph {
 namespace {
 
-// Whether all results that are wanted are static and without elements.
-bool IsEmpty(const Graph& graph, const Node& node) {
-  bool any = false;
-  for (int output : node.outputs) {
-    if (output == kNone) continue;
-    if (!graph.type(output).IsStatic() || ElementCount(graph.shape(output)) != 0) return false;
+bool IsEmpty(const Graph& graph, int value) {
+  return value != kNone && graph.type(value).IsStatic() && ElementCount(graph.shape(value)) == 0;
+}
+
+// Makes constants of the node's results without elements. True if no other result is wanted.
+bool TakeEmptyResults(Graph& graph, int id) {
+  const std::vector<int> outputs = graph.node(id).outputs;
+  bool any = false, others = false;
+  for (int output : outputs) {
+    if (!IsEmpty(graph, output)) {
+      others |= output != kNone;
+      continue;
+    }
+    graph.MakeConstant(output, MakeTensor(*graph.type(output).dtype, graph.shape(output)));
     any = true;
   }
-  return any;
+  return any && !others;
+}
+
+// What a reduction over no elements gives, by ONNX's definition of each.
+double EmptyReduction(const std::string& op, DType dtype) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  if (op == "ReduceProd") return 1;
+  if (op == "ReduceMean") return std::numeric_limits<double>::quiet_NaN();
+  // StoreDouble saturates: the lowest and the highest integer.
+  if (op == "ReduceMax") return dtype == DType::kBool ? 0 : -infinity;
+  if (op == "ReduceMin") return dtype == DType::kBool ? 1 : infinity;
+  if (op == "ReduceLogSum" || op == "ReduceLogSumExp") return -infinity;
+  return 0;
+}
+
+// Makes a constant of a reduction of a value without elements. False if the node is none.
+bool TakeEmptyReduction(Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (!node.domain.empty() || !node.op.starts_with("Reduce") || !IsEmpty(graph, node.Input(0)) ||
+      node.Output(0) == kNone || !graph.type(node.Output(0)).IsStatic()) {
+    return false;
+  }
+  const int output = node.Output(0);
+  const DType dtype = *graph.type(output).dtype;
+  const Shape shape = graph.shape(output);
+  const std::vector<double> values(static_cast<size_t>(*ElementCount(shape)),
+                                   EmptyReduction(node.op, dtype));
+  graph.MakeConstant(output, MakeFromDoubles(dtype, shape, values));
+  graph.RemoveNode(id);
+  return true;
 }
 
 }  // namespace
@@ -22,16 +63,11 @@ bool IsEmpty(const Graph& graph, const Node& node) {
 Status RunDecompose(Graph& graph) {
   const std::vector<int> order = graph.order();
   for (int id : order) {
-    if (!IsEmpty(graph, graph.node(id))) {
+    if (TakeEmptyResults(graph, id)) {
+      graph.RemoveNode(id);
+    } else if (!TakeEmptyReduction(graph, id)) {
       TEMPER_RETURN_IF_ERROR(ComposeNode(graph, id));
-      continue;
     }
-    const std::vector<int> outputs = graph.node(id).outputs;
-    for (int output : outputs) {
-      if (output == kNone) continue;
-      graph.MakeConstant(output, MakeTensor(*graph.type(output).dtype, graph.shape(output)));
-    }
-    graph.RemoveNode(id);
   }
   return RunFoldConstants(graph);
 }

@@ -5,8 +5,8 @@
 //           r = Reshape(l, [n, c, h, w]); m = Mul(r, Reshape(scale, [c, 1, 1]))
 //           y = Add(m, Reshape(bias, [c, 1, 1]))
 //
-// A node whose results have no elements becomes constants, as does what then depends on constants
-// only.
+// A result without elements becomes a constant, as do a reduction over no elements and what then
+// depends on constants only.
 #pragma once
 
 #include "base/status.h"
