@@ -19,7 +19,6 @@
 namespace temper::tools {
 namespace {
 
-constexpr double kPeakSeconds = 0.02;
 constexpr double kProfileSeconds = 0.5;
 
 // A kernel's time by this machine's peak; `us` and `us_are` are those of the kernel, unless a
@@ -35,7 +34,9 @@ Rate RateOf(const KernelView& kernel) {
   rate.gflops = kernel.flops / rate.us * 1e-3;
   // A time of another machine says nothing about this one's peak.
   if (Fingerprint(kernel.target) != Fingerprint(DetectTarget())) return rate;
-  rate.peak_gflops = PeakGflops(kPeakSeconds, kernel.target.vector_bits) * kernel.threads;
+  SystemClock clock;
+  RateMeter meter(kernel.target, kernel.threads, kernel.target.vector_bits, clock);
+  rate.peak_gflops = meter.Measure().gflops;
   rate.peak_share = rate.gflops / rate.peak_gflops;
   return rate;
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kPeakRounds = 4096;
 constexpr size_t kLineBytes = 64;  // of what is copied at a time
-constexpr size_t kPartLines = 16384;
+constexpr size_t kPieceLines = 16384;
 constexpr int64_t kMostBytes = int64_t{256} << 20;
 
 // Copies lines one after another with ordinary loads and stores; memcpy would go past the caches.
@@ -72,18 +72,31 @@ RateMeter::RateMeter(const Target& machine, int threads, int vector_bits, const 
   for (auto& buffer : buffers_) buffer.assign(most + kLineBytes, 1);
 }
 
+// The median rate of pieces of work that are done for about `seconds`: a piece during which another
+// program had the core does not count. `work` returns how much it did.
+double RateMeter::MedianRate(double seconds, const std::function<double()>& work) const {
+  std::vector<double> rates;
+  const double end = clock_.NowSeconds() + seconds;
+  double start = clock_.NowSeconds();
+  while (rates.empty() || start < end) {
+    const double amount = work();
+    const double now = clock_.NowSeconds();
+    rates.push_back(amount / (now - start) * 1e-9);
+    start = now;
+  }
+  std::nth_element(rates.begin(), rates.begin() + rates.size() / 2, rates.end());
+  return rates[rates.size() / 2];
+}
+
 double RateMeter::Peak(double seconds) {
   return OnThreads(threads_, [&](int) {
     volatile float sink = loop_.run(kPeakRounds);  // wakes the wide units
-    int64_t rounds = 0;
-    const double start = clock_.NowSeconds();
-    double now = start;
-    for (; now < start + seconds; now = clock_.NowSeconds()) {
+    const double rate = MedianRate(seconds, [&] {
       sink = loop_.run(kPeakRounds);
-      rounds += kPeakRounds;
-    }
+      return loop_.flops * static_cast<double>(kPeakRounds);
+    });
     static_cast<void>(sink);
-    return loop_.flops * static_cast<double>(rounds) / (now - start) * 1e-9;
+    return rate;
   });
 }
 
@@ -96,21 +109,17 @@ double RateMeter::Copy(Level level, double seconds) {
     const size_t half = bytes / 2, lines = half / kLineBytes;
     const bool near = level != Level::kMemory;
     if (near) copy(base, base + half, lines);  // brings them there
-    // Parts of about a megabyte between looks at the clock.
-    const size_t part = std::min(lines, kPartLines);
-    const size_t repeats = near ? std::max<size_t>(1, kPartLines / lines) : 1;
-    size_t copied = 0, at = 0;
-    const double start = clock_.NowSeconds();
-    double now = start;
-    for (; now < start + seconds; now = clock_.NowSeconds()) {
-      const size_t count = std::min(part, lines - at);
+    // Pieces of about a megabyte.
+    const size_t repeats = std::max<size_t>(1, kPieceLines / lines);
+    size_t at = 0;
+    return MedianRate(seconds, [&] {
+      const size_t count = std::min(kPieceLines, lines - at);
       for (size_t r = 0; r < repeats; ++r) {
         copy(base + at * kLineBytes, base + half + at * kLineBytes, count);
       }
-      copied += count * repeats;
       at = at + count < lines ? at + count : 0;
-    }
-    return 2.0 * static_cast<double>(copied * kLineBytes) / (now - start) * 1e-9;
+      return 2.0 * static_cast<double>(count * repeats * kLineBytes);
+    });
   });
 }
 

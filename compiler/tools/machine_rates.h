@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,7 @@ class RateMeter {
   MachineRates Measure();
 
  private:
+  double MedianRate(double seconds, const std::function<double()>& work) const;
   double Peak(double seconds);
   double Copy(Level level, double seconds);
 

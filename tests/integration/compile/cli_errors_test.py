@@ -71,6 +71,13 @@ class Errors(unittest.TestCase):
             self.assertIn(f"Example:\n  temper {verb}", done.stdout)
             self.assertEqual(done.stderr, "")
 
+        for verb in ["stats", "check", "export", "import", "merge"]:
+            self.assertIn(f"temper db {verb} --db", self.temper("db", verb, "--help").stdout)
+        for program in ["tuner-server", "measure-worker"]:
+            done = subprocess.run([f"{BIN}/{program}", "--help"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f"Example: {program}", done.stdout)
+
     def test_wrong_usage(self):
         self.fails(2, ["frobnicate", "compile, run"], "frobnicate")
         self.fails(2, ["temper db", "frobnicate", "export"], "db", "frobnicate")
