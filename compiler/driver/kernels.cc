@@ -13,6 +13,7 @@
 #include "compiler/partition/outputs.h"
 #include "compiler/partition/partition.h"
 #include "compiler/te/canonical.h"
+#include "compiler/te/merge_axes.h"
 
 namespace temper::driver {
 namespace {
@@ -139,12 +140,12 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
       result.storage[kernel.output_values[0]] = result.storage[kernel.input_values[0]];
       continue;
     }
-    te::Program program = te::Canonicalize(kernel.program);
+    te::Program program = te::Canonicalize(te::MergeAxes(kernel.program));
     const Hash hash = te::WorkloadHash(program);
     const auto [at, added] = known.emplace(hash, static_cast<int>(result.workloads.size()));
     if (added) {
       program.name = kernel.program.name;
-      std::string name = NameOf(program);
+      std::string name = NameOf(kernel.program);
       result.workloads.push_back({hash, std::move(program), std::move(name), 0});
     }
     ++result.workloads[at->second].uses;

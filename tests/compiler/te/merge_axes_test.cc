@@ -1,0 +1,119 @@
+#include "compiler/te/merge_axes.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/rng.h"
+#include "compiler/te/interpret.h"
+#include "tests/support/programs.h"
+
+namespace temper::te {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+int64_t Elements(const Tensor& t) {
+  int64_t n = 1;
+  for (size_t d = 0; d < t.shape.size(); ++d) {
+    n *= t.shape[d] + (t.halo_before.empty() ? 0 : t.halo_before[d] + t.halo_after[d]);
+  }
+  return n;
+}
+
+// The outputs on seeded bytes, in native precision.
+std::vector<std::vector<uint8_t>> Evaluate(const Program& p) {
+  Rng rng(5);
+  std::vector<std::vector<uint8_t>> inputs, outputs;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (int id : p.inputs) {
+    const Tensor& t = p.tensors[id];
+    auto& bytes = inputs.emplace_back(Elements(t) * ByteSize(t.dtype));
+    for (int64_t i = 0; i < Elements(t); ++i) {
+      auto v = static_cast<float>(rng.Normal());
+      if (t.dtype == DType::kFloat32) {
+        std::memcpy(&bytes[i * 4], &v, 4);
+      } else {
+        bytes[i] = static_cast<uint8_t>(rng.Next());
+      }
+    }
+  }
+  for (int id : p.outputs) {
+    const Tensor& t = p.tensors[id];
+    outputs.emplace_back(Elements(t) * ByteSize(t.dtype));
+  }
+  for (auto& bytes : inputs) in.push_back(bytes.data());
+  for (auto& bytes : outputs) out.push_back(bytes.data());
+  Status status = EvaluateProgram(p, in, out, {.precision = Precision::kNative});
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return outputs;
+}
+
+TEST(MergeAxesTest, ComputesTheSameBytes) {
+  for (const auto& named : testing::SmallPrograms()) {
+    const Program merged = MergeAxes(named.program);
+    ASSERT_TRUE(Verify(merged).ok()) << named.name << ": " << Verify(merged).ToString();
+    EXPECT_EQ(Evaluate(merged), Evaluate(named.program)) << named.name;
+    for (size_t t = 0; t < merged.tensors.size(); ++t) {
+      EXPECT_EQ(Elements(merged.tensors[t]), Elements(named.program.tensors[t])) << named.name;
+    }
+  }
+}
+
+Shape OutputShape(const Program& p) { return p.tensors[p.outputs[0]].shape; }
+
+TEST(MergeAxesTest, PixelsOfAConvolutionOf1x1BecomeOneAxis) {
+  const Program p = MergeAxes(testing::Conv({7, 7, 32, 64, 1, 1, 0}));
+  EXPECT_EQ(OutputShape(p), (Shape{1, 49, 64}));
+  EXPECT_EQ(p.tensors[p.inputs[0]].shape, (Shape{1, 49, 32}));
+}
+
+TEST(MergeAxesTest, AChainOfElementsBecomesOneAxisButForWhatIsBroadcast) {
+  EXPECT_EQ(OutputShape(MergeAxes(testing::ElementwiseChain({2, 3, 5, 18}))), (Shape{30, 18}));
+}
+
+TEST(MergeAxesTest, ReductionAxesMergeToo) {
+  const Program p = MergeAxes(testing::IntRowSum(5, 6, 7));
+  EXPECT_EQ(p.tensors[p.inputs[0]].shape, (Shape{5, 42}));
+  ASSERT_EQ(p.stages[0].reduce.size(), 1u);
+  EXPECT_EQ(p.stages[0].reduce[0].extent, 42);
+}
+
+// Windows, halos, conditions and transposed reads keep their axes.
+TEST(MergeAxesTest, AxesThatAreUsedAloneStay) {
+  for (const Program& p : {testing::Conv({7, 6, 3, 10, 3, 1, 1}), testing::Pad(4, 5, 2),
+                           testing::BatchMatmul(2, 5, 17, 6), testing::MatmulBiasRelu(7, 20, 9),
+                           testing::Conv({9, 8, 3, 8, 1, 2, 0}), testing::Softmax(5, 21)}) {
+    EXPECT_EQ(OutputShape(MergeAxes(p)), OutputShape(p)) << p.name;
+  }
+  Program square;  // y[i, j] = x[i, j] + x[j, i]
+  const int x = square.AddInput("x", DType::kFloat32, {6, 6});
+  Stage s;
+  s.name = "y";
+  for (const char* name : {"i", "j"}) s.spatial.push_back({square.NewVar(name), 6});
+  const tir::Expr i = s.spatial[0].var, j = s.spatial[1].var;
+  const tir::Expr straight[] = {i, j}, crossed[] = {j, i};
+  s.body = square.Read(x, straight) + square.Read(x, crossed);
+  square.outputs = {square.AddStage(std::move(s))};
+  EXPECT_EQ(OutputShape(MergeAxes(square)), (Shape{6, 6}));
+}
+
+// b[j, k] ties two overlapping pairs of axes to one pair of dimensions.
+TEST(MergeAxesTest, OverlappingPairsAreLeftAlone) {
+  Program p;
+  const int b = p.AddInput("b", DType::kFloat32, {4, 4});
+  Stage s;
+  s.name = "y";
+  for (const char* name : {"i", "j", "k"}) s.spatial.push_back({p.NewVar(name), 4});
+  const tir::Expr i = s.spatial[0].var, j = s.spatial[1].var, k = s.spatial[2].var;
+  const tir::Expr first[] = {i, j}, second[] = {j, k};
+  s.body = p.Read(b, first) + p.Read(b, second);
+  p.outputs = {p.AddStage(std::move(s))};
+  const Program merged = MergeAxes(p);
+  ASSERT_TRUE(Verify(merged).ok());
+  EXPECT_EQ(Evaluate(merged), Evaluate(p));
+}
+
+}  // namespace
+}  // namespace temper::te
