@@ -31,28 +31,10 @@ class Walker {
 
   std::vector<StoreView> Run() {
     Walk(function_.body);
-    CountHandOvers();
     return std::move(stores_);
   }
 
  private:
-  void CountHandOvers() {
-    std::vector<size_t> shared(stores_.size(), 0);  // loops, with either neighbour
-    for (size_t i = 1; i < stores_.size(); ++i) {
-      const auto& a = stores_[i - 1].loops;
-      const auto& b = stores_[i].loops;
-      size_t n = 0;
-      while (n < a.size() && n < b.size() && a[n].var == b[n].var) ++n;
-      shared[i - 1] = std::max(shared[i - 1], n);
-      shared[i] = std::max(shared[i], n);
-    }
-    for (size_t i = 0; i < stores_.size(); ++i) {
-      for (size_t l = 0; l < shared[i]; ++l) {
-        stores_[i].hand_overs *= static_cast<double>(stores_[i].loops[l].extent);
-      }
-    }
-  }
-
   void Walk(const Stmt& s) {
     switch (s->kind) {
       case StmtKind::kFor: {

@@ -58,9 +58,6 @@ struct StoreView {
   bool prefetches = false;  // a prefetch stands beside it
   int guards = 0;           // conditions around it
   double iterations = 1;    // product of the extents
-  // How often control comes to it from another store: iterations of the loops it shares with a
-  // neighbour. Each time it waits for what that one computed.
-  double hand_overs = 1;
 };
 
 // Every store of the function in order.

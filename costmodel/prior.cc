@@ -189,8 +189,7 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
     // An unrolled loop around a serial one multiplies code, not time.
     if (s.loops[l].bind == Bind::kSerial) e.serial = extent;
   }
-  double cycles =
-      trips * (e.body_cycles + kLoopCycles) + std::max(entries, s.hand_overs) * kFirstMissCycles;
+  double cycles = trips * (e.body_cycles + kLoopCycles) + entries * kFirstMissCycles;
 
   size_t l1 = FittingLevel(s, kCacheShare * static_cast<double>(target.l1_bytes), target);
   size_t l2 = FittingLevel(s, kCacheShare * static_cast<double>(target.l2_bytes), target);

@@ -43,6 +43,8 @@ class RowRule final : public NestRule {
     int64_t rows = row_ < 0 || SplitOf(nest_.root) ? 1 : Root().spatial[row_].extent;
     int64_t columns = Columns();
     knobs[kRows] = {"rows", 0, UpTo({1, 2, 4, 8, 16}, rows)};
+    if (HasShortRows(rows, columns))
+      std::erase_if(knobs[kRows].values, [](int64_t r) { return r < 4; });
     knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.root, columns)};
     if (columns == 1 && !splits_.empty()) {
       knobs[kLanes].values = LaneChoices(context_, splits_[0].stage, SplitExtent(splits_[0]));
@@ -126,6 +128,12 @@ class RowRule final : public NestRule {
   };
 
   const te::Stage& Root() const { return context_.stage(nest_.root); }
+  // Rows that end before the latency of combining a vector's lanes is hidden; several side by side
+  // hide it.
+  bool HasShortRows(int64_t rows, int64_t columns) const {
+    return !splits_.empty() && !nest_.members.empty() && columns > 1 &&
+           columns <= 16 * context_.target->Lanes(4) && rows >= 32;
+  }
   int64_t Columns() const { return columns_ < 0 ? 1 : Root().spatial[columns_].extent; }
   size_t RankOf(const Split& split) const { return context_.stage(split.stage).spatial.size(); }
   int64_t SplitExtent(const Split& split) const { return context_.extent(split.stage, split.axis); }

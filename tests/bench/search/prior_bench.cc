@@ -188,6 +188,8 @@ int main(int argc, char** argv) {
       {"maxpool_112_64", t::MaxPool({112, 112, 64, 64, 3, 2, 1})},
       {"globalpool_7_512", t::GlobalAvgPool(7, 7, 512)},
       {"softmax_1536x128", t::Softmax(1536, 128)},
+      {"layernorm_128x768", t::LayerNorm(128, 768)},
+      {"rowmean_1024x1024", t::RowMean(1024, 1024)},
       {"elementwise_56_64", t::ElementwiseChain({1, 56, 56, 64})},
   };
   temper::Target target = temper::DetectTarget();
