@@ -128,11 +128,11 @@ class RowRule final : public NestRule {
   };
 
   const te::Stage& Root() const { return context_.stage(nest_.root); }
-  // Rows that end before the latency of combining a vector's lanes is hidden; several side by side
-  // hide it.
+  // Rows that end before the latency of combining a vector's lanes is hidden; four and more side by
+  // side hide it, where they stay in the first cache.
   bool HasShortRows(int64_t rows, int64_t columns) const {
-    return !splits_.empty() && !nest_.members.empty() && columns > 1 &&
-           columns <= 16 * context_.target->Lanes(4) && rows >= 32;
+    return !splits_.empty() && !nest_.members.empty() && columns > 1 && rows >= 32 &&
+           columns * 4 * 4 <= context_.target->l1_bytes / 3;
   }
   int64_t Columns() const { return columns_ < 0 ? 1 : Root().spatial[columns_].extent; }
   size_t RankOf(const Split& split) const { return context_.stage(split.stage).spatial.size(); }
