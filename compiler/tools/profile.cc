@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/text.h"
@@ -21,6 +22,47 @@ double Median(std::vector<double> values) {
   const size_t middle = values.size() / 2;
   std::nth_element(values.begin(), values.begin() + middle, values.end());
   return values[middle];
+}
+
+// How many operations more than te::FlopCount's eight a function takes on the units of the peak.
+double MoreOperations(tir::Intrinsic function) {
+  switch (function) {
+    case tir::Intrinsic::kAbs:
+    case tir::Intrinsic::kFloor:
+    case tir::Intrinsic::kCeil:
+    case tir::Intrinsic::kRoundEven:
+    case tir::Intrinsic::kIsNan:
+    case tir::Intrinsic::kIsInf:
+      return 1 - 8;
+    case tir::Intrinsic::kSqrt:
+    case tir::Intrinsic::kRsqrt:
+      return 0;
+    default:
+      return 20 - 8;  // ten instructions, a multiply-add counting two
+  }
+}
+
+// As te::FlopCount counts. `known` makes it linear in a body's distinct nodes.
+double MoreOperations(const tir::Expr& e, std::map<const tir::ExprNode*, double>& known) {
+  if (e->kind() == tir::ExprKind::kLoad) return 0;
+  if (auto found = known.find(e.get()); found != known.end()) return found->second;
+  double more = e->kind() == tir::ExprKind::kCall ? MoreOperations(e->intrinsic()) : 0;
+  const size_t first = e->kind() == tir::ExprKind::kSelect ? 1 : 0;
+  for (const tir::Expr& o : e->operands().subspan(first)) more += MoreOperations(o, known);
+  return known[e.get()] = more;
+}
+
+double MoreOperations(const te::Program& program) {
+  double more = 0;
+  for (const te::Stage& stage : program.stages) {
+    double points = 1;
+    for (int a = 0; a < stage.axis_count(); ++a) {
+      points *= static_cast<double>(stage.axis(a).extent);
+    }
+    std::map<const tir::ExprNode*, double> known;
+    more += points * MoreOperations(stage.body, known);
+  }
+  return more;
 }
 
 double WeightBytes(const te::Program& program) {
@@ -54,11 +96,13 @@ class Profiler {
     for (int i = 0; i < steps; ++i) {
       KernelProfile& k = profile_.kernels[i];
       k.step = temper_step(model, i);
+      k.operations = k.step->flops;
       const temper_workload_info* workload = temper_workload(model, k.step->workload);
       if (workload == nullptr) continue;
       k.name = workload->name;
       if (auto program = te::ParseProgram(workload->program); program.ok()) {
         k.weight_bytes = std::min(WeightBytes(*program), static_cast<double>(k.step->bytes));
+        k.operations = std::max(0.0, k.operations + MoreOperations(*program));
       }
     }
   }
@@ -114,7 +158,7 @@ class Profiler {
     const Level others_at = LevelOf(machine_, threads_, static_cast<double>(k.step->bytes));
     const double weights_us = k.weight_bytes * 1e-3 / rates.gbytes[static_cast<int>(weights_at)];
     const double others_us = others * 1e-3 / rates.gbytes[static_cast<int>(others_at)];
-    const double compute_us = k.step->flops * 1e-3 / rates.gflops;
+    const double compute_us = k.operations * 1e-3 / rates.gflops;
     if (compute_us >= weights_us + others_us) return {compute_us, "compute"};
     return {weights_us + others_us, LevelName(weights_us > others_us ? weights_at : others_at)};
   }

@@ -12,16 +12,18 @@
 
 namespace temper::tools {
 
-// One step. The roofline is the longer of two times: of its arithmetic at the machine's peak, and
-// of copying as many bytes as it reads and writes at least, those of its weights from where the
-// whole model's are, the others from where they fit. Winograd and padding skip multiply-adds that
-// the workload counts, so that shares over 1 are possible.
+// One step. The roofline is the longer of two times: of its arithmetic at the machine's peak, where
+// an exponential or the like takes ten vector instructions, as many as a polynomial of float32's
+// accuracy needs at least; and of copying as many bytes as it reads and writes at least, those of
+// its weights from where the whole model's are, the others from where they fit. Winograd and
+// padding skip multiply-adds that the workload counts, so that shares over 1 are possible.
 struct KernelProfile {
   const temper_step_info* step = nullptr;
   std::string name;                           // for people; "" in models of older compilers
   double us = 0;                              // median
   double share = 0;                           // of all steps' time
   double weight_bytes = 0;                    // of step->bytes
+  double operations = 0;                      // step->flops with functions at what they take
   double bound_us = 0;                        // the roofline; 0 where it is not known
   std::string bound_by;                       // "compute", or the level of memory
   double roofline_share = 0, peak_share = 0;  // medians over the turns

@@ -8,8 +8,8 @@
 
 For each kernel: `temper tune --local` with the given budget on top of what the database holds
 (--trials 0: none), `temper compile`, `temper bench --profile`. *peak* is the share of the
-multiply-add peak and *bound* that of the roofline, both of the heaviest kernel alone, in turns with
-the machine's rates. With --peers-python (a Python with numpy and the peers) the whole model, in the
+multiply-add peak and *bound* that of the roofline (multiply-adds and exponentials at the peak, or a
+copy of the same bytes), both of the heaviest kernel alone, in turns with the machine's rates. With --peers-python (a Python with numpy and the peers) the whole model, in the
 caller's layout, is timed in turns with each peer; where a runtime takes under 200 us, what it takes
 for an Identity model on the same tensors is subtracted. *ratio* is the faster peer's time by ours,
 the median over the rounds. Needs onnx and numpy.
