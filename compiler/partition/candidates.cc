@@ -1,7 +1,6 @@
 #include "compiler/partition/candidates.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
@@ -32,9 +31,8 @@ bool IsEmpty(const Graph& graph, const graph::Node& node) {
 
 class Growth {
  public:
-  Growth(const Graph& graph, const ops::Halos& halos) : graph_(graph), halos_(halos) {
-    for (size_t i = 0; i < graph.order().size(); ++i) position_[graph.order()[i]] = i;
-  }
+  Growth(const Graph& graph, const ops::Halos& halos, const std::vector<size_t>& position)
+      : graph_(graph), halos_(halos), position_(position) {}
 
   // The next larger group, or none.
   std::optional<Group> Extend(const Group& group) const {
@@ -97,32 +95,34 @@ class Growth {
 
   const Graph& graph_;
   const ops::Halos& halos_;
-  std::map<int, size_t> position_;
+  const std::vector<size_t>& position_;
 };
 
 }  // namespace
 
-Result<std::vector<Chain>> CandidateChains(const Graph& graph, const ops::Halos& halos) {
-  // All operators without kernel are named at once.
-  std::string unknown;
-  for (int id : graph.order()) {
+Result<Candidates> Candidates::Create(const Graph& graph, const ops::Halos& halos) {
+  Candidates candidates(graph, halos);
+  candidates.position_.resize(static_cast<size_t>(graph.node_limit()));
+  std::string unknown;  // all at once
+  for (size_t i = 0; i < graph.order().size(); ++i) {
+    const int id = graph.order()[i];
+    candidates.position_[static_cast<size_t>(id)] = i;
     if (IsEmpty(graph, graph.node(id))) continue;
+    candidates.seeds_.push_back(id);
     if (ops::FindBuilder(graph.node(id)) == nullptr) unknown += "\n  " + graph.node(id).Describe();
   }
   if (!unknown.empty()) return Unimplemented("no kernel is known for these nodes:" + unknown);
-  const Growth growth(graph, halos);
-  std::vector<Chain> chains;
-  for (int id : graph.order()) {
-    if (IsEmpty(graph, graph.node(id))) continue;
-    Chain chain{Group{{id}}};
-    TEMPER_RETURN_IF_ERROR(BuildKernel(graph, halos, chain[0]).status());
-    const graph::Node& node = graph.node(id);
-    if (KindOf(graph, id) != OpKind::kComposite && node.outputs.size() == 1) {
-      while (auto next = growth.Extend(chain.back())) chain.push_back(std::move(*next));
-    }
-    chains.push_back(std::move(chain));
+  return candidates;
+}
+
+Result<Chain> Candidates::ChainFrom(int seed) const {
+  const Growth growth(graph_, halos_, position_);
+  Chain chain{Group{{seed}}};
+  TEMPER_RETURN_IF_ERROR(BuildKernel(graph_, halos_, chain[0]).status());
+  if (KindOf(graph_, seed) != OpKind::kComposite && graph_.node(seed).outputs.size() == 1) {
+    while (auto next = growth.Extend(chain.back())) chain.push_back(std::move(*next));
   }
-  return chains;
+  return chain;
 }
 
 }  // namespace temper::partition

@@ -12,10 +12,29 @@ namespace temper::partition {
 // elementwise operators that follow it and keep its shape; an elementwise or injective one by
 // operators of both kinds that do not repeat its elements. A group is left by one value only: where
 // a value has several readers, either all are in the group or it ends the group.
+//
+// A chooser takes at most one group of each chain, so that each node is in exactly one.
 using Chain = std::vector<Group>;
 
-// One chain a node, in topological order of their first nodes. A chooser takes at most one group
-// of each chain, so that each node is in exactly one. A status names a node without kernel.
-Result<std::vector<Chain>> CandidateChains(const graph::Graph& graph, const ops::Halos& halos);
+// Chains are grown when they are asked for: a node that a group took before needs none. The graph
+// and the halos must outlive it.
+class Candidates {
+ public:
+  // An error names the nodes without kernel.
+  static Result<Candidates> Create(const graph::Graph& graph, const ops::Halos& halos);
+
+  // The nodes that chains grow from, in topological order: all that compute something.
+  const std::vector<int>& seeds() const { return seeds_; }
+  // The first group of the seed's chain is the seed alone.
+  Result<Chain> ChainFrom(int seed) const;
+
+ private:
+  Candidates(const graph::Graph& graph, const ops::Halos& halos) : graph_(graph), halos_(halos) {}
+
+  const graph::Graph& graph_;
+  const ops::Halos& halos_;
+  std::vector<int> seeds_;
+  std::vector<size_t> position_;  // of a node in the order
+};
 
 }  // namespace temper::partition

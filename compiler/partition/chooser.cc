@@ -14,13 +14,16 @@ using ops::OpKind;
 
 class Greedy {
  public:
-  Greedy(const Graph& graph, const ops::Halos& halos, const CostFunction& cost)
-      : graph_(graph), halos_(halos), cost_(cost) {
+  Greedy(const Graph& graph, const ops::Halos& halos, const Candidates& candidates,
+         const CostFunction& cost)
+      : graph_(graph), halos_(halos), candidates_(candidates), cost_(cost) {
     for (size_t i = 0; i < graph.order().size(); ++i) position_[graph.order()[i]] = i;
   }
 
-  Status Take(const Chain& chain) {
-    if (owner_.count(chain[0].nodes[0])) return OkStatus();
+  // A group of the chain from this node, unless the node is taken.
+  Status Take(int seed) {
+    if (owner_.count(seed)) return OkStatus();
+    TEMPER_ASSIGN_OR_RETURN(const Chain chain, candidates_.ChainFrom(seed));
     const Group* best = chain.data();
     for (size_t i = 1; i < chain.size(); ++i) {
       bool free = true;
@@ -118,6 +121,7 @@ class Greedy {
 
   const Graph& graph_;
   const ops::Halos& halos_;
+  const Candidates& candidates_;
   const CostFunction& cost_;
   std::map<int, size_t> position_;
   std::map<int, int> owner_;  // node -> group
@@ -127,30 +131,28 @@ class Greedy {
 }  // namespace
 
 Result<std::vector<Group>> ChooseEpilogues(const Graph& graph, const ops::Halos& halos,
-                                           const std::vector<Chain>& chains,
-                                           const CostFunction& cost) {
-  std::vector<std::pair<double, const Chain*>> order;
-  for (const Chain& chain : chains) {
-    const int first = chain[0].nodes[0];
+                                           const Candidates& candidates, const CostFunction& cost) {
+  std::vector<std::pair<double, int>> order;  // weight, seed
+  for (int seed : candidates.seeds()) {
     double weight = -1;
-    if (ops::FindBuilder(graph.node(first))->kind == OpKind::kReduction) {
-      TEMPER_ASSIGN_OR_RETURN(const Kernel kernel, BuildKernel(graph, halos, chain[0]));
+    if (ops::FindBuilder(graph.node(seed))->kind == OpKind::kReduction) {
+      TEMPER_ASSIGN_OR_RETURN(const Kernel kernel, BuildKernel(graph, halos, Group{{seed}}));
       weight = te::FlopCount(kernel.program);
     }
-    order.emplace_back(weight, &chain);
+    order.emplace_back(weight, seed);
   }
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  Greedy greedy(graph, halos, cost);
-  for (const auto& [weight, chain] : order) TEMPER_RETURN_IF_ERROR(greedy.Take(*chain));
+  Greedy greedy(graph, halos, candidates, cost);
+  for (const auto& [weight, seed] : order) TEMPER_RETURN_IF_ERROR(greedy.Take(seed));
   TEMPER_RETURN_IF_ERROR(greedy.Absorb());
   return greedy.Finish();
 }
 
 Result<std::vector<Group>> ChooseSingles(const Graph&, const ops::Halos&,
-                                         const std::vector<Chain>& chains, const CostFunction&) {
+                                         const Candidates& candidates, const CostFunction&) {
   std::vector<Group> groups;
-  for (const Chain& chain : chains) groups.push_back(chain[0]);
+  for (int seed : candidates.seeds()) groups.push_back(Group{{seed}});
   return groups;
 }
 

@@ -8,9 +8,9 @@ namespace temper::partition {
 Result<Partition> PartitionGraph(const graph::Graph& graph, const PartitionOptions& options) {
   Partition partition;
   partition.halos = AssignHalos(graph);
-  TEMPER_ASSIGN_OR_RETURN(const auto chains, CandidateChains(graph, partition.halos));
+  TEMPER_ASSIGN_OR_RETURN(const auto candidates, Candidates::Create(graph, partition.halos));
   TEMPER_ASSIGN_OR_RETURN(const auto groups,
-                          options.chooser(graph, partition.halos, chains, options.cost));
+                          options.chooser(graph, partition.halos, candidates, options.cost));
   for (const Group& group : groups) {
     TEMPER_ASSIGN_OR_RETURN(Kernel kernel, BuildKernel(graph, partition.halos, group));
     partition.kernels.push_back(std::move(kernel));

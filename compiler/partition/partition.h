@@ -21,19 +21,17 @@ using CostFunction = std::function<double(const te::Program&)>;
 // Takes groups from the chains such that each node is in exactly one; they come in an order in
 // which they can run. `cost` may be null.
 using Chooser = std::function<Result<std::vector<Group>>(
-    const graph::Graph&, const ops::Halos&, const std::vector<Chain>&, const CostFunction& cost)>;
+    const graph::Graph&, const ops::Halos&, const Candidates&, const CostFunction& cost)>;
 
 // The longest chain wins, heavy nodes first, the heaviest before all. With a cost, a chain is
 // followed only as far as the larger group costs no more than its parts. What is then left over
 // in front of a group, and read by nothing else, joins it.
 Result<std::vector<Group>> ChooseEpilogues(const graph::Graph& graph, const ops::Halos& halos,
-                                           const std::vector<Chain>& chains,
-                                           const CostFunction& cost);
+                                           const Candidates& candidates, const CostFunction& cost);
 
 // Every node a kernel of its own: for comparison, and for finding which one is wrong.
 Result<std::vector<Group>> ChooseSingles(const graph::Graph& graph, const ops::Halos& halos,
-                                         const std::vector<Chain>& chains,
-                                         const CostFunction& cost);
+                                         const Candidates& candidates, const CostFunction& cost);
 
 struct PartitionOptions {
   Chooser chooser = ChooseEpilogues;
