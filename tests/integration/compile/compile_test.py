@@ -78,7 +78,7 @@ class Compile(unittest.TestCase):
         self.assertLess(required, set(passes))
         for name in passes:
             if name in required:
-                run("compile", path, "-o", f"{self.folder}/a.so", "--disable-pass", name, expect=1)
+                run("compile", path, "-o", f"{self.folder}/a.so", "--disable-pass", name, expect=2)
                 continue
             with self.subTest(name):
                 self.check("residual", "--disable-pass", name)
