@@ -164,8 +164,12 @@ class Planner {
       std::vector<Expr> map = AxisMap(static_cast<int>(r));
       tir::Simplifier simplifier(map, plan_.bounds);
       std::vector<std::pair<size_t, const tir::ExprNode*>> seen;  // what loads share counts once
+      std::vector<const tir::ExprNode*> loads;
       tir::Visit(reader.body, [&](const Expr& e) {
-        if (e->kind() == ExprKind::kLoad && e->buffer() == stage.tensor) {
+        if (e->kind() != ExprKind::kLoad) return true;
+        if (std::find(loads.begin(), loads.end(), e.get()) != loads.end()) return false;
+        if (loads.size() < kMostSeen) loads.push_back(e.get());
+        if (e->buffer() == stage.tensor) {
           for (size_t a = 0; a < ranges.size(); ++a) {
             std::pair<size_t, const tir::ExprNode*> index(a, e->indices()[a].get());
             if (std::find(seen.begin(), seen.end(), index) != seen.end()) continue;

@@ -90,14 +90,18 @@ void InsertStage(te::Program& p, int position, te::Stage stage, te::Tensor tenso
   p.stages.insert(p.stages.begin() + position, std::move(stage));
 }
 
+bool Reads(const Expr& body, int tensor) {
+  bool reads = false;
+  tir::Visit(body, [&](const Expr& e) {
+    reads |= e->kind() == ExprKind::kLoad && e->buffer() == tensor;
+    return !reads;
+  });
+  return reads;
+}
+
 int FirstReader(const te::Program& p, int tensor) {
   for (size_t s = 0; s < p.stages.size(); ++s) {
-    bool reads = false;
-    tir::Visit(p.stages[s].body, [&](const Expr& e) {
-      reads |= e->kind() == ExprKind::kLoad && e->buffer() == tensor;
-      return !reads;
-    });
-    if (reads) return static_cast<int>(s);
+    if (Reads(p.stages[s].body, tensor)) return static_cast<int>(s);
   }
   return -1;
 }
@@ -117,6 +121,7 @@ Status ApplyPack(te::Program& p, const Step& step, size_t number) {
   InsertStage(p, reader, std::move(stage), std::move(packed));
   int id = static_cast<int>(p.tensors.size()) - 1;
   for (size_t s = reader + 1; s < p.stages.size(); ++s) {
+    if (!Reads(p.stages[s].body, step.target)) continue;
     p.stages[s].body = tir::Rewrite(p.stages[s].body, [&](const Expr& e) -> Expr {
       if (e->kind() != ExprKind::kLoad || e->buffer() != step.target) return {};
       std::vector<Expr> index;

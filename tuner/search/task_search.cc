@@ -11,7 +11,8 @@ namespace temper::tuner {
 namespace {
 
 constexpr size_t kMaxElites = 48;
-constexpr int kRandomTries = 20;  // for each random proposal
+constexpr int kRandomTries = 20;      // for each random proposal
+constexpr int kLeastPopulation = 24;  // of a space in a round
 
 }  // namespace
 
@@ -32,7 +33,7 @@ std::vector<Scored> TaskSearch::Ranked(int n, const costmodel::CostModel& model)
   EvolutionOptions evolution;
   int population = n * options_.per_proposal / (evolution.generations + 1);
   auto spaces = static_cast<int>(spaces_.size());
-  evolution.population = std::clamp(population / spaces, 48, 512);
+  evolution.population = std::clamp(population / spaces, kLeastPopulation, 512);
   auto fair = static_cast<size_t>(
       spaces == 1 ? 0 : std::lround(std::ceil(n * options_.fair_share / spaces)));
   std::vector<Scored> first, rest;

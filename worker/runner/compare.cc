@@ -140,6 +140,13 @@ ExpectedOutput ExpectedOutput::Make(const temper_arg_info& info, const void* ref
   return expected;
 }
 
+int64_t ExpectedOutput::bytes() const {
+  size_t wide = wide_reference_.size() + wide_tolerance_.size();
+  size_t narrow = reference_.size() + tolerance_.size();
+  return static_cast<int64_t>(wide * sizeof(double) + narrow * sizeof(float) + exact_.size() +
+                              halo_.size());
+}
+
 Status ExpectedOutput::Check(const void* output, double error_scale) const {
   int64_t wrong = 0, first = -1;
   if (!exact_.empty()) {

@@ -30,6 +30,9 @@ class ExpectedOutput {
   // many times the tolerance is allowed.
   Status Check(const void* output, double error_scale = 1) const;
 
+  // Bytes held.
+  int64_t bytes() const;
+
  private:
   DType dtype_ = DType::kFloat32;
   int64_t elements_ = 0;

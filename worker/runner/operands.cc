@@ -203,6 +203,15 @@ Result<std::vector<void*>> Operands::For(const Candidate& kernel) {
   return pointers;
 }
 
+int64_t Operands::bytes() const {
+  int64_t sum = 0;
+  for (const Input& input : inputs_) {
+    sum += static_cast<int64_t>(input.source.size()) + input.buffer.bytes();
+  }
+  for (const Packed& packed : packed_) sum += packed.buffer.bytes();
+  return sum;
+}
+
 Status Operands::CheckUntouched() const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Input& input = inputs_[i];

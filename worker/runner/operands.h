@@ -34,6 +34,9 @@ class Operands {
   // INVALID_ARGUMENT when the kernel's arguments are not those of the workload.
   Result<std::vector<void*>> For(const Candidate& kernel);
 
+  // Bytes held, packed layouts included.
+  int64_t bytes() const;
+
   // Names an operand that was written outside or inside, which a kernel must not.
   Status CheckUntouched() const;
 

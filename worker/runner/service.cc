@@ -54,6 +54,13 @@ struct RunnerService::Workload {
   Outputs outputs;  // shared by all candidates, as they all write the same shapes
   std::vector<ExpectedOutput> expected;
   bool spoiled = false;  // a kernel wrote to its operands
+
+  int64_t bytes() const {
+    int64_t sum = operands->bytes();
+    for (const GuardedBuffer& buffer : outputs.buffers) sum += buffer.bytes();
+    for (const ExpectedOutput& output : expected) sum += output.bytes();
+    return sum;
+  }
 };
 
 struct RunnerService::Loaded {
@@ -82,6 +89,17 @@ RunnerService::Workload* RunnerService::Find(uint64_t key) {
     return workloads_.front().get();
   }
   return nullptr;
+}
+
+void RunnerService::ForgetOld() {
+  int64_t sum = 0;
+  size_t keep = 0;
+  for (const auto& workload : workloads_) {
+    sum += workload->bytes();
+    if (keep > 0 && (keep >= kMaxPrepared || sum > kPreparedBytes)) break;
+    ++keep;
+  }
+  while (workloads_.size() > keep) workloads_.pop_back();
 }
 
 Status RunnerService::PrepareWorkload(const proto::PrepareRequest& request, int fd,
@@ -160,7 +178,7 @@ proto::Timing RunnerService::Prepare(const proto::PrepareRequest& request, int f
   }
   if (Find(request.key()) != nullptr) workloads_.pop_front();
   workloads_.push_front(std::move(workload));
-  while (workloads_.size() > kMaxPrepared) workloads_.pop_back();
+  ForgetOld();
   timing.set_outcome(proto::OUTCOME_OK);
   return timing;
 }
@@ -308,6 +326,7 @@ proto::RunnerReply RunnerService::Serve(const proto::RunnerRequest& request,
   if (fds.empty()) return refuse("a request to measure came without a kernel");
   Measure(request.measure(), *workload, fds, reply);
   if (workload->spoiled) workloads_.pop_front();  // Find() has put it there
+  ForgetOld();  // it may hold more now, as new layouts were packed
   return reply;
 }
 

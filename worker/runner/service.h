@@ -17,8 +17,11 @@ struct temper_pool;
 
 namespace temper::runner {
 
-// Workloads kept prepared; the least recently used goes first.
-inline constexpr size_t kMaxPrepared = 4;
+// Workloads kept prepared, as many as a model has of them, since a search goes round all of them
+// and preparing one takes as long as several candidates. The least recently used goes first.
+inline constexpr size_t kMaxPrepared = 32;
+// Bytes that all but the latest of them may hold.
+inline constexpr int64_t kPreparedBytes = int64_t{1} << 30;
 
 class RunnerService {
  public:
@@ -41,6 +44,7 @@ class RunnerService {
   Status Check(Workload& workload, int fd, double error_scale, Loaded& loaded,
                proto::Timing& timing);
   Workload* Find(uint64_t key);
+  void ForgetOld();
 
   temper_pool* pool_ = nullptr;
   ControlKernel control_;
