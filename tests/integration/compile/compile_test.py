@@ -74,7 +74,7 @@ class Compile(unittest.TestCase):
         path = networks.save(self.folder, "mobile")
         passes = json.loads(run("inspect", path, "--json").stdout)["passes"]
         self.assertIn("fold_batch_norm", passes)
-        required = {"infer_shapes", "canonicalize", "materialize_outputs"}
+        required = {"infer_shapes", "canonicalize", "decompose", "materialize_outputs"}
         self.assertLess(required, set(passes))
         for name in passes:
             if name in required:
