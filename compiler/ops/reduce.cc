@@ -33,6 +33,7 @@ struct Reduction {
 Expr Before(const std::string& op, const Expr& x) {
   if (op == "ReduceL1") {
     if (IsFloat(x->type().dtype)) return Call(Intrinsic::kAbs, {x});
+    if (IsUnsignedInt(x->type().dtype)) return x;
     return tir::Max(x, tir::Number(x->type().dtype, 0) - x);
   }
   if (op == "ReduceL2" || op == "ReduceSumSquare") return x * x;

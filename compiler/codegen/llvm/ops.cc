@@ -283,6 +283,9 @@ Value* Ops::HalfToFloat(Value* bits) {
 Value* Ops::FloatToHalf(Value* x) {
   Type* i16 = Like(b_.getInt16Ty(), x->getType());
   if (traits_.f16c) {
+    // Not to be contracted with a truncation from float64, for which there is no instruction.
+    llvm::IRBuilderBase::FastMathFlagGuard guard(b_);
+    b_.clearFastMathFlags();
     return b_.CreateBitCast(b_.CreateFPTrunc(x, Like(b_.getHalfTy(), x->getType())), i16);
   }
   Type* f32 = x->getType();

@@ -8,11 +8,12 @@ void ComposeCastLike(Composer& c) {
   c.Replace(0, c.Op("Cast", {c.In(0)}, {{"to", to}}));
 }
 
-void ComposeBoolReduction(Composer& c) {
+void ComposeCastReduction(Composer& c) {
   std::vector<int> inputs = c.node().inputs;
-  inputs[0] = c.Cast(inputs[0], DType::kUInt8);
+  const DType dtype = c.dtype(inputs[0]);
+  inputs[0] = c.Cast(inputs[0], dtype == DType::kBool ? DType::kUInt8 : DType::kFloat64);
   const int reduced = c.Op(c.node().op, std::move(inputs), c.node().attributes);
-  c.Replace(0, c.Cast(reduced, DType::kBool));
+  c.Replace(0, c.Cast(reduced, dtype));
 }
 
 }  // namespace temper::graph

@@ -7,8 +7,12 @@ namespace temper::graph {
 
 namespace {
 
-bool IsBool(const Graph& graph, int value) {
-  return value != kNone && graph.type(value).dtype == DType::kBool;
+// Whether a reduction cannot be computed in the type of its operand.
+bool NeedsCast(const Graph& graph, const Node& node) {
+  if (node.Input(0) == kNone) return false;
+  const DType dtype = *graph.type(node.Input(0)).dtype;
+  return dtype == DType::kBool ||
+         (IsInt(dtype) && node.op != "ReduceMax" && node.op != "ReduceMin");
 }
 
 }  // namespace
@@ -37,8 +41,11 @@ Status ComposeNode(Graph& graph, int node_id) {
       {"QuantizeLinear", ComposeQuantizeLinear},
       {"RMSNormalization", ComposeRmsNormalization},
       {"RNN", ComposeRnn},
-      {"ReduceMax", ComposeBoolReduction},
-      {"ReduceMin", ComposeBoolReduction},
+      {"ReduceL2", ComposeCastReduction},
+      {"ReduceLogSum", ComposeCastReduction},
+      {"ReduceLogSumExp", ComposeCastReduction},
+      {"ReduceMax", ComposeCastReduction},
+      {"ReduceMin", ComposeCastReduction},
       {"Resize", ComposeResize},
       {"RotaryEmbedding", ComposeRotaryEmbedding},
       {"STFT", ComposeStft},
@@ -47,7 +54,7 @@ Status ComposeNode(Graph& graph, int node_id) {
   if (!graph.node(node_id).domain.empty()) return OkStatus();
   for (const auto& [name, compose] : kCompositions) {
     if (name != graph.node(node_id).op) continue;
-    if (compose == ComposeBoolReduction && !IsBool(graph, graph.node(node_id).Input(0))) break;
+    if (compose == ComposeCastReduction && !NeedsCast(graph, graph.node(node_id))) break;
     Composer composer(graph, node_id);
     compose(composer);
     return composer.Finish();

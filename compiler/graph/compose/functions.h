@@ -11,8 +11,8 @@ Status ComposeNode(Graph& graph, int node_id);
 
 // casts.cc
 void ComposeCastLike(Composer& c);
-// ReduceMax and ReduceMin of bool: any and all.
-void ComposeBoolReduction(Composer& c);
+// ReduceMax and ReduceMin of bool: any and all. Roots and logarithms of integers: in double.
+void ComposeCastReduction(Composer& c);
 
 // normalizations.cc
 void ComposeGroupNormalization(Composer& c);
