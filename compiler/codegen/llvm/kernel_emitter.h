@@ -136,6 +136,7 @@ class KernelEmitter {
   llvm::Value* EmitNode(const tir::Expr& e);
   llvm::Value* EmitAdd(const tir::Expr& e);
   llvm::Value* EmitReduceLanes(const tir::Expr& e);
+  llvm::Value* EmitTailMask(const tir::Expr& e);
   llvm::Value* EmitLoad(const tir::Expr& e);
   // select(c, load if c, number) as one load of the element or of the number; null for others.
   llvm::Value* EmitPaddedLoad(const tir::Expr& select);

@@ -116,6 +116,10 @@ Value* KernelEmitter::EmitNode(const Expr& e) {
     case ExprKind::kAdd:
     case ExprKind::kSub:
       return EmitAdd(e);
+    case ExprKind::kLt:
+    case ExprKind::kLe:
+      if (Value* mask = EmitTailMask(e)) return mask;
+      [[fallthrough]];
     default: {
       DType dtype = e->operand(0)->type().dtype;
       if (!IsComputable(dtype)) break;
@@ -152,6 +156,31 @@ Value* KernelEmitter::EmitAdd(const Expr& e) {
     r = llvm::PoisonValue::get(ValueType(b_.getContext(), e->type()));
   }
   return r;
+}
+
+// base + lane < bound for each lane, and the like: the lanes that are on are counted as a scalar
+// and compared as 32-bit integers, since vectors of indices take several registers. Null for
+// others.
+Value* KernelEmitter::EmitTailMask(const Expr& e) {
+  const bool ramp_first = e->operand(0)->kind() == ExprKind::kRamp;
+  const Expr& ramp = e->operand(ramp_first ? 0 : 1);
+  const Expr& bound = e->operand(ramp_first ? 1 : 0);
+  if (ramp->type().dtype != DType::kInt64 || ramp->kind() != ExprKind::kRamp ||
+      ramp->stride() != 1 || bound->kind() != ExprKind::kBroadcast) {
+    return nullptr;
+  }
+  const int lanes = e->lanes();
+  // With the ramp first, lanes below the count are on; else those from it.
+  Value* count = b_.CreateSub(Emit(bound->operand(0)), Emit(ramp->operand(0)));
+  const bool one_more = (e->kind() == ExprKind::kLe) == ramp_first;
+  if (one_more) count = b_.CreateAdd(count, b_.getInt64(1));
+  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
+  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, b_.getInt64(lanes));
+  Value* all = b_.CreateVectorSplat(lanes, b_.CreateTrunc(count, b_.getInt32Ty()));
+  std::vector<llvm::Constant*> numbers;
+  for (int lane = 0; lane < lanes; ++lane) numbers.push_back(b_.getInt32(lane));
+  Value* lane = llvm::ConstantVector::get(numbers);
+  return ramp_first ? b_.CreateICmpSLT(lane, all) : b_.CreateICmpSGE(lane, all);
 }
 
 Value* KernelEmitter::EmitReduceLanes(const Expr& e) {

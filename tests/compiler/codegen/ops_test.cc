@@ -71,6 +71,30 @@ TEST_P(OpsTest, LanesCombine) {
   }
 }
 
+// Tails of every length, on either side of a comparison.
+TEST(TailMaskTest, LanesBelowAndAbove) {
+  for (int lanes : {2, 8, 16}) {
+    FunctionBuilder f;
+    const int a = f.Param("a", DType::kFloat32, {kCount});
+    std::vector<tir::Stmt> body;
+    for (ExprKind k : {ExprKind::kLt, ExprKind::kLe}) {
+      for (bool ramp_first : {true, false}) {
+        for (int bound : {-3, 0, 1, 7, 16, 29, 47, 48, 60}) {
+          const int c = f.Param("c", DType::kFloat32, {kCount}, true);
+          const Expr i = f.NewVar("i"), at = Ramp(i * Expr(lanes), 1, lanes);
+          const Expr edge = tir::Broadcast(Expr(bound), lanes);
+          const Expr on = ramp_first ? tir::Binary(k, at, edge) : tir::Binary(k, edge, at);
+          const Expr zero = tir::Broadcast(tir::FloatImm(DType::kFloat32, 0), lanes);
+          const Expr value = tir::Select(on, f.Read(a, {at}), zero);
+          body.push_back(For(i, 0, kCount / lanes, Bind::kSerial, Store(c, {at}, value)));
+        }
+      }
+    }
+    const auto fn = f.Finish(tir::Block(std::move(body)));
+    ExpectAgree(fn, f.outputs(), {});
+  }
+}
+
 TEST_P(OpsTest, Comparisons) {
   for (int lanes : {1, 16}) {
     for (ExprKind k : {ExprKind::kEq, ExprKind::kNe, ExprKind::kLt, ExprKind::kLe}) {
