@@ -26,6 +26,7 @@ struct ModuleArg {
 
 struct ModuleStep {
   std::string symbol;            // of the kernel
+  int runtime_op = -1;           // not -1: the runtime's operator of this number is called instead
   std::vector<ModuleArg> args;   // in the order of its argument table
   int64_t workspace_offset = 0;  // bytes into the arena, a multiple of 64
   // temper_step_info.
@@ -42,7 +43,11 @@ struct ModuleWorkload {
 struct ModuleValue {
   std::string name;
   DType dtype = DType::kFloat32;
-  std::vector<int64_t> shape;  // every dimension known
+  std::vector<int64_t> shape;  // every dimension known, but for those of an output with a shape_at
+  // -1: the shape is known. Else the extents that the run gave, int64, are at this place in the
+  // arena, and `open` says which they are; `shape` has the largest.
+  int64_t shape_at = -1;
+  std::vector<bool> open = {};
 };
 
 struct ModulePlan {

@@ -71,6 +71,11 @@ CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>&
   for (size_t k = 0; k < model.kernels.size(); ++k) {
     const ModelKernel& kernel = model.kernels[k];
     const codegen::ModuleStep& s = plan.steps[k];
+    if (kernel.call) {
+      report.kernels.push_back(
+          {kernel.nodes, kernel.call->op, "", SourceLevel::kPrior, "", 0, 0, s.bytes});
+      continue;
+    }
     report.kernels.push_back({kernel.nodes, model.workloads[kernel.workload].name, s.workload,
                               chosen[kernel.workload].level, s.schedule, s.expected_us, s.flops,
                               s.bytes});

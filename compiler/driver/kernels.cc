@@ -140,6 +140,11 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
       result.storage[kernel.output_values[0]] = result.storage[kernel.input_values[0]];
       continue;
     }
+    if (kernel.call) {
+      result.kernels.push_back({-1, std::move(kernel.call), std::move(kernel.input_values),
+                                std::move(kernel.output_values), std::move(kernel.sources)});
+      continue;
+    }
     te::Program program = te::Canonicalize(te::MergeAxes(kernel.program));
     const Hash hash = te::WorkloadHash(program);
     const auto [at, added] = known.emplace(hash, static_cast<int>(result.workloads.size()));
@@ -149,7 +154,7 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
       result.workloads.push_back({hash, std::move(program), std::move(name), 0});
     }
     ++result.workloads[at->second].uses;
-    result.kernels.push_back({at->second, std::move(kernel.input_values),
+    result.kernels.push_back({at->second, std::nullopt, std::move(kernel.input_values),
                               std::move(kernel.output_values), std::move(kernel.sources)});
   }
   return result;
@@ -167,6 +172,7 @@ Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
                      {}});
   }
   for (const ModelKernel& kernel : kernels.kernels) {
+    if (kernel.call) continue;
     auto& nodes = tasks[kernel.workload].nodes;
     nodes.insert(nodes.end(), kernel.nodes.begin(), kernel.nodes.end());
   }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/ops/runtime_op.h"
 #include "compiler/target/target.h"
 #include "compiler/te/program.h"
 
@@ -26,9 +28,10 @@ struct FrontendOptions {
 
 // One kernel call of the model, in the order of execution.
 struct ModelKernel {
-  int workload = 0;                // index into ModelKernels::workloads
-  std::vector<int> inputs;         // graph values, one an input of the workload's program
-  std::vector<int> outputs;        // graph values, one an output of it
+  int workload = 0;                      // index into ModelKernels::workloads; -1 for a `call`
+  std::optional<ops::RuntimeCall> call;  // a function of the runtime
+  std::vector<int> inputs;               // graph values, one an input of the workload's program
+  std::vector<int> outputs;              // graph values, one an output of it
   std::vector<std::string> nodes;  // names of the source model's nodes in it; of a kernel that
                                    // only changes a layout, that of the node it does so for
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 
 #include "base/text.h"
@@ -47,6 +48,48 @@ temper_pack PackOf(const graph::Tensor& tensor, const lower::Argument& argument)
   return pack;
 }
 
+Result<int> RuntimeOpNumber(std::string_view name) {
+#define TEMPER_OP_NUMBER(number, text, function) \
+  if (name == text) return number;
+  TEMPER_RUNTIME_OPS(TEMPER_OP_NUMBER)
+#undef TEMPER_OP_NUMBER
+  return Internal(fmt::format("the runtime has no operator {}", name));
+}
+
+// The bytes of the temper_op_call.
+Result<std::shared_ptr<const graph::Tensor>> DescribeCall(const graph::Graph& graph,
+                                                          const ops::RuntimeCall& call) {
+  temper_op_call c{};
+  if (call.operands.size() > TEMPER_OP_MAX_TENSORS || call.ints.size() > TEMPER_OP_MAX_NUMBERS ||
+      call.floats.size() > TEMPER_OP_MAX_NUMBERS) {
+    return Internal(fmt::format("a call of {} has too many operands or numbers", call.op));
+  }
+  c.input_count = call.input_count;
+  c.tensor_count = static_cast<int32_t>(call.operands.size());
+  c.open_shapes = call.open_shapes;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    temper_op_tensor& t = c.tensors[i];
+    t.dtype = -1;
+    if (call.operands[i] == graph::kNone) continue;
+    const graph::Value& value = graph.value(call.operands[i]);
+    const graph::Shape shape = value.type.LargestShape();
+    if (shape.size() > TEMPER_MAX_DIMS) {
+      return Unimplemented(
+          fmt::format("'{}' has more than {} dimensions", value.name, TEMPER_MAX_DIMS));
+    }
+    t.dtype = static_cast<int32_t>(*value.type.dtype);
+    t.rank = static_cast<int32_t>(shape.size());
+    std::copy(shape.begin(), shape.end(), t.shape);
+  }
+  std::copy(call.ints.begin(), call.ints.end(), c.ints);
+  std::copy(call.floats.begin(), call.floats.end(), c.floats);
+  std::byte* bytes = nullptr;
+  auto tensor = std::make_shared<graph::Tensor>(
+      graph::MakeTensor(DType::kUInt8, {static_cast<int64_t>(sizeof c)}, &bytes));
+  std::memcpy(bytes, &c, sizeof c);
+  return std::shared_ptr<const graph::Tensor>(std::move(tensor));
+}
+
 class Builder {
  public:
   Builder(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
@@ -69,6 +112,9 @@ class Builder {
     TEMPER_ASSIGN_OR_RETURN(MemoryPlan memory, PlanMemory(lives_));
     plan.arena_bytes = memory.arena_bytes;
     plan.weight_bytes = weight_bytes_;
+    for (const OpenOutput& open : open_outputs_) {
+      plan.outputs[open.output].shape_at = memory.offsets[open.buffer];
+    }
     for (codegen::ModuleStep& step : plan.steps) {
       if (step.workspace_offset >= 0) step.workspace_offset = memory.offsets[step.workspace_offset];
       step.workspace_offset = std::max<int64_t>(step.workspace_offset, 0);
@@ -90,7 +136,10 @@ class Builder {
     for (size_t i = 0; i < g.outputs().size(); ++i) {
       const int value = g.outputs()[i];
       places_[value] = {Place::kOutput, static_cast<int64_t>(i)};
-      parts_.plan.outputs.push_back({g.output_names()[i], *g.type(value).dtype, g.shape(value)});
+      codegen::ModuleValue output{g.output_names()[i], *g.type(value).dtype,
+                                  g.type(value).LargestShape()};
+      for (const graph::Dim& dim : g.type(value).dims) output.open.push_back(!dim.known());
+      parts_.plan.outputs.push_back(std::move(output));
     }
   }
 
@@ -103,6 +152,7 @@ class Builder {
   Status AddStep(int index) {
     const ModelKernel& kernel = model_.kernels[index];
     const int step_index = static_cast<int>(parts_.plan.steps.size());
+    if (kernel.call) return AddCall(kernel, step_index);
     const KernelWorkload& workload = model_.workloads[kernel.workload];
     const ChosenKernel& chosen = chosen_[kernel.workload];
     codegen::ModuleStep step;
@@ -132,6 +182,69 @@ class Builder {
     step.workspace_offset = workspace > 0 ? NewBuffer(workspace, step_index) : -1;
     parts_.plan.steps.push_back(std::move(step));
     return OkStatus();
+  }
+
+  // A function of the runtime: what it is called for lies among the weights.
+  Status AddCall(const ModelKernel& kernel, int index) {
+    const ops::RuntimeCall& call = *kernel.call;
+    codegen::ModuleStep step;
+    step.nodes = JoinStrings(kernel.nodes, ",");
+    step.source = SourceName(SourceLevel::kPrior);
+    TEMPER_ASSIGN_OR_RETURN(step.runtime_op, RuntimeOpNumber(call.op));
+    TEMPER_ASSIGN_OR_RETURN(auto described, DescribeCall(model_.graph, call));
+    const ModuleArg description = AddPlainWeight(std::move(described));
+    step.args.push_back(description);
+    std::vector<int> extents;  // buffers, one an output
+    for (size_t i = 0; i < call.operands.size(); ++i) {
+      const int value = call.operands[i];
+      const bool input = static_cast<int>(i) < call.input_count;
+      if (!input) extents.push_back(-1);
+      if (value == graph::kNone) {
+        step.args.push_back(description);  // not looked at
+        continue;
+      }
+      const graph::ValueType& type = model_.graph.type(value);
+      const int64_t bytes = *graph::ByteCount(*type.dtype, type.LargestShape());
+      step.bytes += bytes;
+      if (input) {
+        TEMPER_ASSIGN_OR_RETURN(ModuleArg arg, InputArg({}, value, index));
+        step.args.push_back(arg);
+        continue;
+      }
+      auto known = places_.find(value);
+      if (known == places_.end()) {
+        const ModuleArg arg{Place::kArena, NewBuffer(std::max<int64_t>(bytes, 1), index)};
+        known = places_.emplace(value, arg).first;
+      }
+      step.args.push_back(known->second);
+      if (known->second.place == Place::kOutput && !type.IsStatic()) {
+        open_outputs_.push_back(
+            {known->second.offset, static_cast<int>(extents.size()) - 1, index});
+      }
+    }
+    if (call.open_shapes) {
+      for (int& buffer : extents) {
+        buffer = NewBuffer(TEMPER_MAX_DIMS * 8, index);
+        lives_[buffer].last = static_cast<int>(model_.kernels.size());
+        step.args.push_back({Place::kArena, buffer});
+      }
+      for (OpenOutput& open : open_outputs_) {
+        if (open.step == index) open.buffer = extents[open.buffer];
+      }
+    }
+    step.workspace_offset = call.workspace_bytes > 0 ? NewBuffer(call.workspace_bytes, index) : -1;
+    parts_.plan.steps.push_back(std::move(step));
+    return OkStatus();
+  }
+
+  ModuleArg AddPlainWeight(std::shared_ptr<const graph::Tensor> tensor) {
+    Weight weight;
+    weight.offset = weight_bytes_;
+    weight.bytes = tensor->bytes();
+    weight.tensor = std::move(tensor);
+    weight_bytes_ += (weight.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    parts_.weights.push_back(std::move(weight));
+    return {Place::kWeights, parts_.weights.back().offset};
   }
 
   Result<ModuleArg> InputArg(const lower::Argument& argument, int value, int step) {
@@ -202,6 +315,13 @@ class Builder {
   std::map<int, ModuleArg> places_;                    // by graph value
   std::map<std::vector<int64_t>, int64_t> weight_at_;  // offset by constant and packing
   int64_t weight_bytes_ = 0;
+  // Outputs of the model whose extents the run gives, and the buffer for these.
+  struct OpenOutput {
+    int64_t output;
+    int buffer;
+    int step;
+  };
+  std::vector<OpenOutput> open_outputs_;
 };
 
 }  // namespace

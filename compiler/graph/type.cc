@@ -21,6 +21,21 @@ Shape ValueType::StaticShape() const {
   return shape;
 }
 
+bool ValueType::IsBounded() const {
+  if (kind != TypeKind::kTensor || !dtype.has_value() || !has_rank) return false;
+  for (const Dim& dim : dims) {
+    if (!dim.known() && dim.bound < 0) return false;
+  }
+  return true;
+}
+
+Shape ValueType::LargestShape() const {
+  TEMPER_CHECK(IsBounded());
+  Shape shape;
+  for (const Dim& dim : dims) shape.push_back(dim.known() ? dim.value : dim.bound);
+  return shape;
+}
+
 std::string ValueType::ToString() const {
   if (kind != TypeKind::kTensor) {
     const std::string inner = element ? element->ToString() : "?";
@@ -33,6 +48,8 @@ std::string ValueType::ToString() const {
     if (i > 0) text += ',';
     if (dims[i].known()) {
       text += std::to_string(dims[i].value);
+    } else if (dims[i].bound >= 0) {
+      text += "<=" + std::to_string(dims[i].bound);
     } else {
       text += dims[i].symbol.empty() ? "?" : dims[i].symbol;
     }
@@ -55,6 +72,12 @@ ValueType TensorType(DType dtype, const Shape& shape) {
   type.has_rank = true;
   type.dims.assign(shape.begin(), shape.end());
   return type;
+}
+
+Dim AtMost(int64_t bound) {
+  Dim dim;
+  dim.bound = bound;
+  return dim;
 }
 
 std::string ShapeToString(const Shape& shape) {

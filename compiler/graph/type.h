@@ -16,6 +16,7 @@ namespace temper::graph {
 struct Dim {
   int64_t value = -1;  // -1: not an integer
   std::string symbol;
+  int64_t bound = -1;  // of one that only the run knows: the largest it may be; -1: none
 
   Dim() = default;
   Dim(int64_t v) : value(v) {}  // NOLINT: implicit by design
@@ -35,14 +36,21 @@ struct ValueType {
 
   // A tensor whose dtype and dimensions are all known.
   bool IsStatic() const;
+  // The same, but for dimensions that have a bound.
+  bool IsBounded() const;
   // The dimensions as integers. REQUIRES: IsStatic() (or has_rank and all dims known).
   Shape StaticShape() const;
+  // With the bounds of dimensions that only the run knows. REQUIRES: IsBounded().
+  Shape LargestShape() const;
   // "float32[1,3,N,224]", "float32[?]" of unknown rank, "?" unknown, "sequence(...)".
   std::string ToString() const;
   bool operator==(const ValueType& other) const;
 };
 
 ValueType TensorType(DType dtype, const Shape& shape);
+
+// A dimension that only the run knows.
+Dim AtMost(int64_t bound);
 
 // "[1,3,224,224]"
 std::string ShapeToString(const Shape& shape);

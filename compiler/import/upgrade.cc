@@ -132,6 +132,21 @@ Status UpgradePRelu(Upgrader& u) {
   return OkStatus();
 }
 
+// Before opset 16 corners of regions were not shifted by half a pixel.
+Status UpgradeRoiAlign(Upgrader& u) {
+  if (u.opset < 16) {
+    u.node.attributes["coordinate_transformation_mode"] = std::string("output_half_pixel");
+  }
+  return OkStatus();
+}
+
+Status UpgradeTopK(Upgrader& u) {
+  if (u.opset >= 10) return OkStatus();
+  const auto k = u.Take<int64_t>("k");
+  if (k) u.SetInput(1, u.Constant("k", graph::MakeInts({}, {&*k, 1})));
+  return OkStatus();
+}
+
 Status UpgradeSlice(Upgrader& u) {
   if (u.opset >= 10) return OkStatus();
   u.IntsToInput("starts", 1);
@@ -190,12 +205,15 @@ Status SimpleUpgrade(Upgrader& u) {
       {"Pow", UpgradeBroadcast},
       {"Resize", UpgradeResize},
       {"Reshape", [](Upgrader& m) { return m.IntsToInput("shape", 1), OkStatus(); }},
+      {"RoiAlign", UpgradeRoiAlign},
+      {"Scatter", [](Upgrader& m) { return m.node.op = "ScatterElements", OkStatus(); }},
       {"Slice", UpgradeSlice},
       {"Split", UpgradeSplit},
       {"Squeeze", [](Upgrader& m) { return m.IntsToInput("axes", 1), OkStatus(); }},
       {"Sub", UpgradeBroadcast},
       {"Tile", UpgradeTile},
       {"Unsqueeze", [](Upgrader& m) { return m.IntsToInput("axes", 1), OkStatus(); }},
+      {"TopK", UpgradeTopK},
       {"Upsample", UpgradeResize},
       {"Xor", UpgradeBroadcast},
   };

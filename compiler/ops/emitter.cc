@@ -43,7 +43,8 @@ Status Emitter::CheckTypes() const {
 Status Emitter::Add(int node_id) {
   node_ = &graph_.node(node_id);
   const OpEntry* entry = FindBuilder(*node_);
-  if (entry == nullptr) return Refuse("no kernel is known for this operator");
+  if (entry == nullptr || entry->build == nullptr)
+    return Refuse("no kernel is known for this operator");
   TEMPER_RETURN_IF_ERROR(CheckTypes());
   TEMPER_RETURN_IF_ERROR(entry->build(*this));
   for (int value : node_->outputs) {

@@ -18,6 +18,7 @@ enum class OpKind : uint8_t {
   kInjective,    // index arithmetic: an element of the result is an element of an operand
   kReduction,    // one heavy stage, with cheap ones around it: the anchor of a kernel
   kComposite,    // several reductions that belong together (softmax)
+  kRuntime,      // a function of the runtime library (runtime_op.h), without builder
 };
 
 using Builder = Status (*)(Emitter&);

@@ -24,7 +24,8 @@ int64_t Elements(const Graph& graph, int value) { return *graph::ElementCount(gr
 // Whether there is nothing to compute. Such a node gets no kernel.
 bool IsEmpty(const Graph& graph, const graph::Node& node) {
   for (int value : node.outputs) {
-    if (value != kNone && graph.type(value).IsStatic() && Elements(graph, value) != 0) return false;
+    if (value == kNone) continue;
+    if (!graph.type(value).IsStatic() || Elements(graph, value) != 0) return false;
   }
   return true;
 }
@@ -119,7 +120,9 @@ Result<Chain> Candidates::ChainFrom(int seed) const {
   const Growth growth(graph_, halos_, position_);
   Chain chain{Group{{seed}}};
   TEMPER_RETURN_IF_ERROR(BuildKernel(graph_, halos_, chain[0]).status());
-  if (KindOf(graph_, seed) != OpKind::kComposite && graph_.node(seed).outputs.size() == 1) {
+  const OpKind kind = KindOf(graph_, seed);
+  if (kind != OpKind::kComposite && kind != OpKind::kRuntime &&
+      graph_.node(seed).outputs.size() == 1) {
     while (auto next = growth.Extend(chain.back())) chain.push_back(std::move(*next));
   }
   return chain;

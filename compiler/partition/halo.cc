@@ -50,10 +50,20 @@ ops::Halos AssignHalos(const graph::Graph& graph) {
       halo.after[d] = std::max(halo.after[d], most);
     }
   }
+  // Functions of the runtime know no halos.
+  const auto plain = [&](int node) {
+    const ops::OpEntry* entry = node == graph::kNone ? nullptr : ops::FindBuilder(graph.node(node));
+    return entry != nullptr && entry->kind == ops::OpKind::kRuntime;
+  };
   ops::Halos halos;
   for (int id : graph.order()) {
     for (int value : graph.node(id).outputs) {
-      if (value == graph::kNone || graph.IsOutput(value)) continue;
+      if (value == graph::kNone || graph.IsOutput(value) || plain(id)) continue;
+      const auto& uses = graph.value(value).uses;
+      if (std::any_of(uses.begin(), uses.end(),
+                      [&](const graph::Use& use) { return plain(use.node); })) {
+        continue;
+      }
       if (auto found = by_class.find(classes.Of(value)); found != by_class.end()) {
         halos[value] = found->second;
       }

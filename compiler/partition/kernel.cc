@@ -9,8 +9,30 @@
 
 namespace temper::partition {
 
+namespace {
+
+Result<Kernel> RuntimeKernel(const graph::Graph& graph, const Group& group) {
+  const graph::Node& node = graph.node(group.nodes[0]);
+  if (group.nodes.size() != 1) return Unimplemented(node.Describe() + ": it stands alone");
+  Kernel kernel;
+  kernel.nodes = group.nodes;
+  kernel.sources = node.sources;
+  TEMPER_ASSIGN_OR_RETURN(kernel.call, ops::MakeRuntimeCall(graph, node));
+  kernel.input_values = kernel.call->Inputs();
+  kernel.output_values = kernel.call->Outputs();
+  kernel.program.name = node.op;
+  return kernel;
+}
+
+}  // namespace
+
 Result<Kernel> BuildKernel(const graph::Graph& graph, const ops::Halos& halos, const Group& group) {
   TEMPER_CHECK(!group.nodes.empty());
+  for (int id : group.nodes) {
+    const ops::OpEntry* entry = ops::FindBuilder(graph.node(id));
+    if (entry != nullptr && entry->kind == ops::OpKind::kRuntime)
+      return RuntimeKernel(graph, group);
+  }
   ops::Emitter emitter(graph, halos);
   Kernel kernel;
   kernel.nodes = group.nodes;

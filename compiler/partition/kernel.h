@@ -1,12 +1,14 @@
 // A kernel: the program that computes a group of nodes.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ops/halo.h"
+#include "compiler/ops/runtime_op.h"
 #include "compiler/te/program.h"
 
 namespace temper::partition {
@@ -31,6 +33,8 @@ struct Kernel {
   // The output has the very bytes of the only input (a Reshape): whoever plans memory may let
   // them share it and leave the kernel out.
   bool view = false;
+  // A function of the runtime, for a group of one node that is one; the program is then empty.
+  std::optional<ops::RuntimeCall> call;
 };
 
 // The kernel of a group. A status names the node that cannot be part of one.

@@ -130,6 +130,11 @@ int InspectModel(const InspectFlags& flags) {
   if (flags.json) {
     nlohmann::json kernels = nlohmann::json::array();
     for (const driver::ModelKernel& k : model->kernels) {
+      if (k.call) {
+        kernels.push_back(
+            {{"nodes", k.nodes}, {"name", k.call->op}, {"workload", ""}, {"flops", 0}});
+        continue;
+      }
       const driver::KernelWorkload& w = model->workloads[k.workload];
       kernels.push_back({{"nodes", k.nodes},
                          {"name", w.name},
@@ -146,6 +151,11 @@ int InspectModel(const InspectFlags& flags) {
   std::vector<std::vector<std::string>> rows = {{"#", "kernel", "MFLOP", "workload", "nodes"}};
   for (size_t i = 0; i < model->kernels.size(); ++i) {
     const driver::ModelKernel& k = model->kernels[i];
+    if (k.call) {
+      rows.push_back({std::to_string(i), k.call->op + " (runtime)", "-", "-",
+                      EscapeControl(JoinStrings(k.nodes, ", "))});
+      continue;
+    }
     const driver::KernelWorkload& w = model->workloads[k.workload];
     rows.push_back({std::to_string(i), w.name,
                     fmt::format("{:.2f}", te::FlopCount(w.program) * 1e-6), w.hash.ShortHex(),

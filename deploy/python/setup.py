@@ -34,7 +34,7 @@ def compile_runtime(library):
         )
     compiler = shlex.split(os.environ.get("CC", "cc"))
     flags = ["-std=c11", "-O2", "-fPIC", "-shared", "-pthread", "-fvisibility=hidden"]
-    command = compiler + flags + [f"-I{ROOT}", "-o", str(library)] + sources + ["-ldl"]
+    command = compiler + flags + [f"-I{ROOT}", "-o", str(library)] + sources + ["-ldl", "-lm"]
     try:
         subprocess.run(command, check=True)
     except FileNotFoundError:

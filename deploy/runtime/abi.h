@@ -13,22 +13,65 @@
 extern "C" {
 #endif
 
-#define TEMPER_ABI_VERSION 1
+#define TEMPER_ABI_VERSION 2
 #define TEMPER_MAX_DIMS 12
 
 /* What generated code may ask of the thread that runs it. */
 typedef struct temper_context temper_context;
+
+/* args: one pointer a parameter, in the order of the argument table; workspace: scratch memory,
+ * 64-byte aligned, of the size the table states. Returns 0, or a code of the operator's own. */
+typedef int (*temper_kernel_fn)(temper_context* context, void* const* args, void* workspace);
+
 typedef void (*temper_parallel_body)(void* closure, int64_t begin, int64_t end);
 struct temper_context {
   /* Calls body(closure, b, e) over static chunks that cover [0, count), in parallel, and returns
    * when all are done. At most `chunks` calls; chunk i is [count*i/chunks, count*(i+1)/chunks). */
   void (*parallel_for)(temper_context* self, temper_parallel_body body, void* closure,
                        int64_t count);
+  /* Since version 2: the runtime's operators, by the numbers of TEMPER_RUNTIME_OPS. */
+  const temper_kernel_fn* ops;
 };
 
-/* args: one pointer a parameter, in the order of the argument table; workspace: scratch memory,
- * 64-byte aligned, of the size the table states. Returns 0, or a code of the operator's own. */
-typedef int (*temper_kernel_fn)(temper_context* context, void* const* args, void* workspace);
+/* Operators that no loop nest expresses are functions of the runtime: number, name, function. A
+ * number keeps its meaning for ever. */
+#define TEMPER_RUNTIME_OPS(F)                              \
+  F(0, "CumSum", temper_op_cum_sum)                        \
+  F(1, "ScatterElements", temper_op_scatter_elements)      \
+  F(2, "ScatterND", temper_op_scatter_nd)                  \
+  F(3, "TopK", temper_op_top_k)                            \
+  F(4, "NonMaxSuppression", temper_op_non_max_suppression) \
+  F(5, "NonZero", temper_op_non_zero)                      \
+  F(6, "Compress", temper_op_compress)                     \
+  F(7, "Unique", temper_op_unique)                         \
+  F(8, "Det", temper_op_det)                               \
+  F(9, "MaxUnpool", temper_op_max_unpool)                  \
+  F(10, "GridSample", temper_op_grid_sample)               \
+  F(11, "RoiAlign", temper_op_roi_align)                   \
+  F(12, "RNN", temper_op_rnn)                              \
+  F(13, "GRU", temper_op_gru)                              \
+  F(14, "LSTM", temper_op_lstm)
+
+/* What such a function is called for: args[0]. args[1 + i] is the data of tensors[i]; that of an
+ * absent one must not be looked at. If open_shapes is not 0, args[1 + tensor_count + o] is an array
+ * of int64 that receives the extents which output o came to have, its elements being written
+ * densely in that shape; tensors[] then holds the largest it may have. */
+#define TEMPER_OP_MAX_TENSORS 16
+#define TEMPER_OP_MAX_NUMBERS 32
+typedef struct {
+  int32_t dtype; /* DType; -1: absent */
+  int32_t rank;
+  int64_t shape[TEMPER_MAX_DIMS];
+} temper_op_tensor;
+typedef struct {
+  int32_t input_count;
+  int32_t tensor_count; /* inputs, then outputs */
+  int32_t open_shapes;
+  int32_t reserved;
+  temper_op_tensor tensors[TEMPER_OP_MAX_TENSORS];
+  int64_t ints[TEMPER_OP_MAX_NUMBERS]; /* attributes, as each operator says */
+  double floats[TEMPER_OP_MAX_NUMBERS];
+} temper_op_call;
 
 typedef enum {
   TEMPER_ARG_INPUT = 0,    /* read only; differs from run to run */
@@ -183,6 +226,9 @@ typedef struct {
   /* Writes the shape that output `output` had in the run just made with this arena, `rank` numbers.
    * NULL where no output's shape has a -1. */
   void (*output_shape)(int32_t output, const void* arena, int64_t* shape);
+  /* Since version 2, which only modules that call the runtime's operators state: these are all
+   * below this number. */
+  int32_t op_limit;
 } temper_module_info;
 
 /* A compiled model exports: const temper_module_info temper_module; */

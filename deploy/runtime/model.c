@@ -7,6 +7,7 @@
 #include "deploy/runtime/arena.h"
 #include "deploy/runtime/error.h"
 #include "deploy/runtime/module.h"
+#include "deploy/runtime/op.h"
 #include "deploy/runtime/temper.h"
 #include "deploy/runtime/tensor_check.h"
 #include "deploy/runtime/thread_pool.h"
@@ -166,8 +167,15 @@ static void DescribeOutputs(temper_model* model, DLTensor* const* outputs) {
   }
 }
 
+/* What an operator's code means; empty for those of compiled kernels. */
+static const char* Meaning(int code) {
+  if (code == TEMPER_OP_BAD_INDEX) return ": an index is outside its tensor";
+  if (code == TEMPER_OP_BAD_TYPE) return ": an element type that the operator does not take";
+  return "";
+}
+
 static int Failed(int code) {
-  return temper_set_error("running the model failed with code %d.", code);
+  return temper_set_error("running the model failed with code %d%s.", code, Meaning(code));
 }
 
 int temper_run(temper_model* model, const DLTensor* const* inputs, DLTensor* const* outputs) {
@@ -200,7 +208,8 @@ int temper_run_step_times(temper_model* model, const DLTensor* const* inputs,
     const double end = Microseconds();
     if (code) {
       const char* nodes = model->info->steps[i].nodes;
-      return temper_set_error("step %d (%s) failed with code %d.", i, nodes ? nodes : "", code);
+      return temper_set_error("step %d (%s) failed with code %d%s.", i, nodes ? nodes : "", code,
+                              Meaning(code));
     }
     us[i] = end - begin;
     begin = end;

@@ -13,6 +13,7 @@
 #include "deploy/runtime/cpu_features.h"
 #include "deploy/runtime/elf_check.h"
 #include "deploy/runtime/error.h"
+#include "deploy/runtime/op.h"
 
 #define MAX_VALUES 65536
 #define MAX_TENSOR_BYTES (INT64_C(1) << 60)
@@ -162,6 +163,10 @@ static int FindInfo(temper_module_handle* module, const char* path) {
   }
   if (info->abi_version < 1 || !IsConsistent(info) || (HasOpenShape(info) && !info->output_shape)) {
     return temper_set_error("%s has damaged metadata. Compile the model again.", path);
+  }
+  if (info->abi_version >= 2 && info->op_limit > temper_op_count) {
+    return temper_set_error("%s calls operators that this runtime, %s, lacks. Update the runtime.",
+                            path, TEMPER_VERSION);
   }
   module->info = info;
   const temper_workload_table* workloads = dlsym(module->library, TEMPER_WORKLOADS_SYMBOL);

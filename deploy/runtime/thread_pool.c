@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "deploy/runtime/cpu_count.h"
+#include "deploy/runtime/op.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #define CPU_RELAX() __builtin_ia32_pause()
@@ -185,6 +186,7 @@ temper_pool* temper_pool_create(int threads) {
   temper_pool* pool = aligned_alloc(APART, sizeof *pool);
   if (!pool) return NULL;
   pool->context.parallel_for = ParallelFor;
+  pool->context.ops = temper_op_table;
   pool->threads = threads;
   pool->spins = threads > cpus ? 0 : SPINS;
   pool->workers = NULL;

@@ -3,6 +3,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 
 #include "compiler/codegen/elf_weights.h"
@@ -93,8 +95,12 @@ Result<Constant*> PackInfo(Data& data, const te::Tensor& source, const lower::Ar
 }
 
 Constant* ValueInfo(Data& data, const ModuleValue& v) {
+  std::vector<int64_t> shape = v.shape;
+  for (size_t d = 0; v.shape_at >= 0 && d < shape.size(); ++d) {
+    if (v.open[d]) shape[d] = -1;
+  }
   return data.Struct({data.Text(v.name), data.I32(static_cast<int>(v.dtype)),
-                      data.I32(v.shape.size()), data.Dims(v.shape), data.Dims(v.shape)});
+                      data.I32(v.shape.size()), data.Dims(shape), data.Dims(v.shape)});
 }
 
 uint64_t RequiredFeatures(const Target& target) {
@@ -104,6 +110,42 @@ uint64_t RequiredFeatures(const Target& target) {
   TEMPER_X86_FEATURES(TEMPER_FEATURE_BIT)
 #undef TEMPER_FEATURE_BIT
   return bits;
+}
+
+// void output_shape(output, arena, shape): copies the extents from where the run left them. Null
+// where all are known.
+Constant* OutputShape(llvm::IRBuilderBase& b, llvm::Module& module, Data& data,
+                      const ModulePlan& plan) {
+  const auto open = [](const ModuleValue& v) { return v.shape_at >= 0; };
+  if (std::none_of(plan.outputs.begin(), plan.outputs.end(), open)) return data.Null();
+  llvm::LLVMContext& c = b.getContext();
+  llvm::Type* ptr = b.getPtrTy();
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getInt32Ty(), ptr, ptr}, false);
+  auto* f =
+      llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "output_shape", module);
+  f->setDoesNotThrow();
+  auto* entry = llvm::BasicBlock::Create(c, "entry", f);
+  auto* done = llvm::BasicBlock::Create(c, "done", f);
+  b.SetInsertPoint(done);
+  b.CreateRetVoid();
+  b.SetInsertPoint(entry);
+  auto* choose = b.CreateSwitch(f->getArg(0), done);
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const ModuleValue& v = plan.outputs[i];
+    if (!open(v)) continue;
+    auto* block = llvm::BasicBlock::Create(c, "copy", f);
+    choose->addCase(b.getInt32(static_cast<uint32_t>(i)), block);
+    b.SetInsertPoint(block);
+    for (size_t d = 0; d < v.shape.size(); ++d) {
+      const auto at = static_cast<int64_t>(8 * d);
+      Value* extent = b.CreateAlignedLoad(b.getInt64Ty(),
+                                          b.CreatePtrAdd(f->getArg(1), b.getInt64(v.shape_at + at)),
+                                          llvm::Align(8));
+      b.CreateAlignedStore(extent, b.CreatePtrAdd(f->getArg(2), b.getInt64(at)), llvm::Align(8));
+    }
+    b.CreateBr(done);
+  }
+  return f;
 }
 
 llvm::GlobalValue* Hidden(llvm::GlobalValue* v) {
@@ -182,10 +224,19 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
       }
       b.CreateAlignedStore(value, b.CreatePtrAdd(args, b.getInt64(8 * i)), llvm::Align(8));
     }
-    auto* kernel = llvm::cast<llvm::Function>(Hidden(llvm::cast<llvm::Function>(
-        module.getOrInsertFunction(step.symbol, kernel_type).getCallee())));
+    Value* kernel = nullptr;
+    if (step.runtime_op >= 0) {
+      Value* table = b.CreateAlignedLoad(
+          ptr, b.CreatePtrAdd(f->getArg(0), b.getInt64(offsetof(temper_context, ops))),
+          llvm::Align(8));
+      kernel = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, b.getInt64(8 * step.runtime_op)),
+                                   llvm::Align(8));
+    } else {
+      kernel = Hidden(llvm::cast<llvm::Function>(
+          module.getOrInsertFunction(step.symbol, kernel_type).getCallee()));
+    }
     Value* workspace = b.CreatePtrAdd(f->getArg(3), b.getInt64(step.workspace_offset));
-    b.CreateRet(b.CreateCall(kernel, {f->getArg(0), args, workspace}));
+    b.CreateRet(b.CreateCall(kernel_type, kernel, {f->getArg(0), args, workspace}));
     steps.push_back(f);
     step_infos.push_back(
         data.Struct({data.Text(step.nodes), data.Text(step.workload), data.Text(step.source),
@@ -235,14 +286,18 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
     TEMPER_RETURN_IF_ERROR(CheckRank(v.shape.size(), "output " + v.name));
     outputs.push_back(ValueInfo(data, v));
   }
+  int op_limit = 0;
+  for (const ModuleStep& step : plan.steps) op_limit = std::max(op_limit, step.runtime_op + 1);
+  // Without them, runtimes that know version 1 can run it.
+  const int version = op_limit > 0 ? 2 : 1;
   data.Export(
-      data.Struct({data.I32(TEMPER_ABI_VERSION), data.I32(plan.threads),
-                   data.Text(TargetText(target)), data.Text(plan.producer), data.I32(inputs.size()),
-                   data.I32(outputs.size()), data.Array(inputs, "inputs"),
-                   data.Array(outputs, "outputs"), data.I64(plan.arena_bytes),
-                   data.I64(plan.weight_bytes), data.I32(steps.size()),
+      data.Struct({data.I32(version), data.I32(plan.threads), data.Text(TargetText(target)),
+                   data.Text(plan.producer), data.I32(inputs.size()), data.I32(outputs.size()),
+                   data.Array(inputs, "inputs"), data.Array(outputs, "outputs"),
+                   data.I64(plan.arena_bytes), data.I64(plan.weight_bytes), data.I32(steps.size()),
                    data.Array(step_infos, "step_infos"), run_step, run,
-                   data.I64(static_cast<int64_t>(RequiredFeatures(target))), data.Null()}),
+                   data.I64(static_cast<int64_t>(RequiredFeatures(target))),
+                   OutputShape(b, module, data, plan), data.I32(op_limit)}),
       TEMPER_MODULE_SYMBOL);
   if (plan.workloads.empty()) return OkStatus();
   std::vector<Constant*> workloads;

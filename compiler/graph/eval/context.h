@@ -100,6 +100,10 @@ Result<bool> EvalEyeLike(EvalContext& c);  // like Shape, of the type of its ope
 Result<bool> EvalWindow(EvalContext& c);
 Result<bool> EvalMelWeightMatrix(EvalContext& c);
 
+// selection.cc
+Result<bool> EvalNonZero(EvalContext& c);
+Result<bool> EvalCompress(EvalContext& c);
+
 // quantize.cc
 Result<bool> EvalDequantizeLinear(EvalContext& c);
 

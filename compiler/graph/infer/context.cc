@@ -31,6 +31,19 @@ Status InferContext::Set(size_t output, DType dtype, Shape shape) {
   return OkStatus();
 }
 
+Status InferContext::SetBounded(size_t output, DType dtype, std::vector<Dim> dims) {
+  ValueType type;
+  type.dtype = dtype;
+  type.has_rank = true;
+  type.dims = std::move(dims);
+  if (!ByteCount(dtype, type.LargestShape()).has_value()) {
+    return Error(fmt::format("its result of shape {} is too large", type.ToString()));
+  }
+  const int id = node().Output(output);
+  if (id != kNone) graph_.SetType(id, std::move(type));
+  return OkStatus();
+}
+
 Status InferContext::Error(const std::string& what) const {
   return InvalidArgument(node().Describe() + ": " + what);
 }

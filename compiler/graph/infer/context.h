@@ -31,6 +31,8 @@ class InferContext {
   // An output's type; an output that nobody asked for is ignored. Fails where the tensor would be
   // larger than any memory.
   Status Set(size_t output, DType dtype, Shape shape);
+  // The same, with dimensions that only the run knows (AtMost).
+  Status SetBounded(size_t output, DType dtype, std::vector<Dim> dims);
 
   // An InvalidArgument that names the node.
   Status Error(const std::string& what) const;

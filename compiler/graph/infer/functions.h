@@ -100,6 +100,20 @@ Status InferCol2Im(InferContext& c);
 Status InferResize(InferContext& c);
 Status InferEinsum(InferContext& c);
 
+// runtime_ops.cc
+Status InferCumSum(InferContext& c);
+Status InferScatterElements(InferContext& c);
+Status InferScatterND(InferContext& c);
+Status InferTopK(InferContext& c);
+Status InferNonMaxSuppression(InferContext& c);
+Status InferNonZero(InferContext& c);
+Status InferCompress(InferContext& c);
+Status InferUnique(InferContext& c);
+Status InferDet(InferContext& c);
+Status InferMaxUnpool(InferContext& c);
+Status InferGridSample(InferContext& c);
+Status InferRoiAlign(InferContext& c);
+
 // indexing.cc
 Status InferTrilu(InferContext& c);
 Status InferEyeLike(InferContext& c);

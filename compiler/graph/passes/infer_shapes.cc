@@ -38,7 +38,10 @@ Status RunInferShapes(Graph& graph) {
   for (int id : graph.order()) {
     const Node& node = graph.node(id);
     for (int output : node.outputs) {
-      if (output != kNone && !graph.type(output).IsStatic()) return Explain(graph, node);
+      if (output == kNone || graph.type(output).IsStatic()) continue;
+      // A bound is enough where nothing but the caller reads the value.
+      if (graph.type(output).IsBounded() && graph.value(output).uses.empty()) continue;
+      return Explain(graph, node);
     }
   }
   return OkStatus();
