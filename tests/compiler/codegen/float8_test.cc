@@ -77,6 +77,19 @@ TEST_P(Float8Test, NumbersRoundToEvenAndSaturate) {
   }
 }
 
+// Such code once called a function of the compiler's library, which no model is linked with.
+TEST(NarrowCastTest, Float64NeedsNoLibrary) {
+  for (DType to : {DType::kFloat16, DType::kBFloat16, DType::kFloat8E5M2}) {
+    const auto kernel = CastKernel(DType::kFloat64, to, kLanes);
+    ASSERT_NE(kernel, nullptr) << Name(to);
+    const std::vector<double> in(kLanes, 1.5);
+    std::vector<uint16_t> out(kLanes);
+    ASSERT_EQ(kernel->Run({const_cast<double*>(in.data()), out.data()}), 0);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(out.data());
+    EXPECT_EQ(ByteSize(to) == 2 ? out[kLanes - 1] : bytes[kLanes - 1], EncodeNarrow(to, 1.5));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, Float8Test,
                          ::testing::Values(DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ,
                                            DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ),
