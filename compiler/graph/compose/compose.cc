@@ -59,6 +59,7 @@ Status ComposeNode(Graph& graph, int node_id) {
       {"RotaryEmbedding", ComposeRotaryEmbedding},
       {"STFT", ComposeStft},
       {"SoftmaxCrossEntropyLoss", ComposeSoftmaxCrossEntropyLoss},
+      {"TfIdfVectorizer", ComposeTfIdfVectorizer},
   };
   if (!graph.node(node_id).domain.empty()) return OkStatus();
   for (const auto& [name, compose] : kCompositions) {

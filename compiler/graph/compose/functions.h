@@ -42,6 +42,9 @@ void ComposeAffineGrid(Composer& c);
 void ComposeCenterCropPad(Composer& c);
 void ComposeGlobalLpPool(Composer& c);
 
+// ngrams.cc
+void ComposeTfIdfVectorizer(Composer& c);
+
 // quantize.cc
 void ComposeQuantizeLinear(Composer& c);
 void ComposeDequantizeLinear(Composer& c);

@@ -74,6 +74,9 @@ Status InferTile(InferContext& c);
 Status InferGather(InferContext& c);
 Status InferGatherElements(InferContext& c);
 
+// ngrams.cc
+Status InferTfIdfVectorizer(InferContext& c);
+
 // quantize.cc
 Status InferQuantizeLinear(InferContext& c);
 Status InferDequantizeLinear(InferContext& c);
