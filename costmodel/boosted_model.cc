@@ -1,9 +1,15 @@
 // Boosted trees over store features, through XGBoost's C API (only in this file).
 //
-// The score of a program is -log(prior) plus the trees' sum over its stores. Training minimizes a
-// pairwise logistic loss between programs of one task; each program is compared with a few
-// others drawn at random, and pairs near the top weigh more. A store's row takes its program's
-// gradient, its curvature times the number of rows, so that the sum moves by one Newton step.
+// The score of a program is -log(prior) plus the trees' sum over its stores, and stands for -log of
+// its microseconds. Two losses are added up. One is pairwise between programs of one task: each is
+// compared with a few others drawn at random, by a logistic function of the difference of their
+// scores; pairs near the top weigh more. It ranks. The other is the square of the score's distance
+// from -log(time): it keeps scores to be times, so that tasks can be compared and a time expected.
+// A store's row takes its program's gradient, its curvature times the number of rows, so that the
+// sum moves by one Newton step.
+//
+// The trees are grown afresh at each training: their number is bounded so, and nothing of what old
+// ones got wrong stays. A loaded model predicts until then.
 #include <fmt/format.h>
 #include <xgboost/c_api.h>
 
@@ -20,7 +26,8 @@ namespace {
 
 constexpr int kPartners = 16;          // pairs drawn for each program
 constexpr size_t kFirstTraining = 32;  // programs before anything is learned
-constexpr int kMaxTrees = 240;         // then training starts from scratch
+constexpr double kSteepness = 8;       // of the logistic: a pair 1/8 apart in log time is clear
+constexpr double kSquareWeight = 1;    // of the second loss
 constexpr double kFailedRatio = 1e-3;  // best time over time of a failed candidate, for its rank
 
 Status Check(int code, const char* what) {
@@ -87,14 +94,20 @@ class BoostedModel final : public CostModel {
     samples_.insert(samples_.end(), samples.begin(), samples.end());
     while (samples_.size() > static_cast<size_t>(options_.max_samples)) samples_.pop_front();
     fresh_ += samples.size();
-    seen_ += samples.size();
-    if (seen_ < kFirstTraining) return OkStatus();
-    if (fresh_ < std::max(kFirstTraining, samples_.size() / 10)) return OkStatus();
+    return OkStatus();
+  }
+
+  bool WantsTraining() const override {
+    // Trees of a loaded model know more than a few samples say.
+    size_t least = booster_ || trained_ ? kFirstTraining / 2 : kFirstTraining;
+    return fresh_ >= std::max(least, samples_.size() / 8);
+  }
+
+  Status Train() override {
+    if (samples_.size() < kFirstTraining) return OkStatus();
     fresh_ = 0;
-    bool scratch =
-        !booster_ || seen_ >= 2 * seen_at_scratch_ || trees_ + options_.more_trees > kMaxTrees;
-    if (scratch) seen_at_scratch_ = seen_;
-    Status status = Train(scratch);
+    trained_ = true;
+    Status status = Grow();
     if (!status.ok()) Drop();
     return status;
   }
@@ -114,7 +127,6 @@ class BoostedModel final : public CostModel {
     Status status =
         Check(XGBoosterLoadModelFromBuffer(booster_, json.data(), json.size()), "load a model");
     if (status.ok()) status = SetParameters();
-    if (status.ok()) status = Check(XGBoosterBoostedRounds(booster_, &trees_), "count trees");
     if (!status.ok()) Drop();
     return status;
   }
@@ -123,7 +135,6 @@ class BoostedModel final : public CostModel {
   void Drop() {
     if (booster_) XGBoosterFree(booster_);
     booster_ = nullptr;
-    trees_ = 0;
   }
 
   Status SetParameters() {
@@ -132,7 +143,8 @@ class BoostedModel final : public CostModel {
         {"tree_method", "hist"},
         {"max_bin", "32"},
         {"max_depth", "6"},
-        {"eta", "0.2"},
+        {"eta", "0.1"},
+        {"colsample_bytree", "0.5"},
         {"lambda", "1"},
         {"base_score", "0"},
         {"num_feature", fmt::format("{}", kFeatureCount)},
@@ -149,12 +161,10 @@ class BoostedModel final : public CostModel {
 
   Status Create() { return Check(XGBoosterCreate(nullptr, 0, &booster_), "make a booster"); }
 
-  Status Train(bool scratch) {
-    if (scratch) {
-      Drop();
-      TEMPER_RETURN_IF_ERROR(Create());
-      TEMPER_RETURN_IF_ERROR(SetParameters());
-    }
+  Status Grow() {
+    Drop();
+    TEMPER_RETURN_IF_ERROR(Create());
+    TEMPER_RETURN_IF_ERROR(SetParameters());
     std::vector<float> rows;
     std::vector<size_t> row_of;  // the first row of each sample
     for (const Sample& s : samples_) {
@@ -166,13 +176,11 @@ class BoostedModel final : public CostModel {
     TEMPER_RETURN_IF_ERROR(matrix.Create(rows));
     MakePairs();
     std::vector<float> gradient(row_of.back()), curvature(row_of.back());
-    int rounds = scratch ? options_.first_trees : options_.more_trees;
-    for (int i = 0; i < rounds; ++i) {
+    for (int i = 0; i < options_.trees; ++i) {
       TEMPER_RETURN_IF_ERROR(Gradients(matrix, row_of, &gradient, &curvature));
       TEMPER_RETURN_IF_ERROR(Check(XGBoosterBoostOneIter(booster_, matrix.get(), gradient.data(),
                                                          curvature.data(), gradient.size()),
                                    "grow a tree"));
-      ++trees_;
     }
     return OkStatus();
   }
@@ -206,7 +214,7 @@ class BoostedModel final : public CostModel {
           double a = quality(i), b = quality(j);
           if (a == b) continue;
           double gap = std::min(1.0, std::abs(std::log(a / b)));
-          double weight = gap * (0.1 + std::max(a, b));
+          double weight = gap * (0.1 + std::max(a, b)) * samples_[i].weight;
           pairs_.push_back(a > b ? Pair{i, j, weight} : Pair{j, i, weight});
         }
       }
@@ -230,14 +238,20 @@ class BoostedModel final : public CostModel {
       for (size_t r = row_of[i]; r < row_of[i + 1]; ++r) score[i] += margin[r];
     }
     for (const Pair& pair : pairs_) {
-      double p = 1 / (1 + std::exp(score[pair.better] - score[pair.worse]));
+      double lead = kSteepness * (score[pair.better] - score[pair.worse]);
+      double p = 1 / (1 + std::exp(std::clamp(lead, -50.0, 50.0)));
       g[pair.better] -= pair.weight * p;
       g[pair.worse] += pair.weight * p;
-      double c = pair.weight * p * (1 - p);
+      double c = kSteepness * pair.weight * p * (1 - p);
       h[pair.better] += c;
       h[pair.worse] += c;
     }
     for (size_t i = 0; i < n; ++i) {
+      if (samples_[i].us > 0) {
+        double weight = kSquareWeight * samples_[i].weight;
+        g[i] += weight * (score[i] + std::log(samples_[i].us));
+        h[i] += weight;
+      }
       auto rows = static_cast<double>(row_of[i + 1] - row_of[i]);
       for (size_t r = row_of[i]; r < row_of[i + 1]; ++r) {
         (*gradient)[r] = static_cast<float>(g[i]);
@@ -250,12 +264,10 @@ class BoostedModel final : public CostModel {
   BoostedOptions options_;
   Rng rng_;
   BoosterHandle booster_ = nullptr;
-  int trees_ = 0;
+  bool trained_ = false;
   std::deque<Sample> samples_;
   std::vector<Pair> pairs_;
-  size_t fresh_ = 0;  // since the last training
-  size_t seen_ = 0;   // ever
-  size_t seen_at_scratch_ = 0;
+  size_t fresh_ = 0;                 // since the last training
   mutable std::vector<float> rows_;  // of Predict, kept to save allocations
 };
 

@@ -11,7 +11,7 @@
 namespace temper::costmodel {
 
 // Grows when the meaning of any feature changes: stored models of another version are refused.
-inline constexpr int kFeaturesVersion = 1;
+inline constexpr int kFeaturesVersion = 2;
 
 inline constexpr int kBuffersDescribed = 4;  // the most used ones of a store
 inline constexpr int kBufferFeatures = 18;   // of each

@@ -9,12 +9,13 @@ namespace {
 using tir::Bind;
 using tir::Scope;
 
-constexpr double kCyclesPerUs = 4000;  // a nominal clock: only ratios matter
+constexpr double kCyclesPerUs = 4900;  // of a clock at which the bodies below are modelled well
 constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kStoresPerCycle = 1, kIssueWidth = 6;
 constexpr double kFmaLatency = 4;
-constexpr double kConflict = 0.2;  // of the lesser of arithmetic and loads, what is not hidden
-constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 50e3, kMemoryBytesPerUs = 12e3;
-constexpr double kHidden = 0.75;            // of the lesser costs, how much the largest one hides
+constexpr double kCallCycles = 10;  // of an intrinsic call, a vector
+constexpr double kConflict = 0.2;   // of the lesser of arithmetic and loads, what is not hidden
+constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 150e3, kMemoryBytesPerUs = 60e3;
+constexpr double kHidden = 0.92;            // of the lesser costs, how much the largest one hides
 constexpr double kLoopCycles = 0.4;         // of one iteration of a serial loop
 constexpr double kParallelStartUs = 3.0;    // of waking the pool
 constexpr double kCacheShare = 0.75;        // of a cache that a nest may fill
@@ -151,7 +152,7 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
   double repeat = e->unroll * width;
   double simple = ops.fused + ops.add + ops.multiply + ops.compare + ops.cast + 0.5 * ops.integer;
   e->body_operations = repeat * simple;
-  double slow = repeat * (ops.divide * 8 + ops.call * 20);
+  double slow = repeat * (ops.divide * 8 + ops.call * kCallCycles);
   // Elements of the result advance side by side; steps of the same one wait for each other.
   double steps = s.reduces ? e->unroll / VectorsOf(s, s.accesses[0], body) : 1;
   double spilled = 0;

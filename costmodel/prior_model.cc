@@ -18,6 +18,8 @@ class PriorModel final : public CostModel {
     return std::max(program.prior_us, 1e-3);
   }
   Status Update(std::span<const Sample>) override { return OkStatus(); }
+  bool WantsTraining() const override { return false; }
+  Status Train() override { return OkStatus(); }
   std::string Save() const override { return {}; }
   Status Load(const std::string&) override {
     return FailedPrecondition("the prior learns nothing, so there is nothing to load into it");

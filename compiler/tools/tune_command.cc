@@ -67,7 +67,9 @@ class Display {
       if (!last && now - shown_ < std::chrono::duration<double>(kLineSeconds)) return;
       shown_ = now;
       fmt::print(stderr, "{}\n", StatusLine(status));
-      if (last) fmt::print(stderr, "{}", StatusTable(status, 1000, false));
+      if (last) {
+        fmt::print(stderr, "{}{}", StatusTable(status, 1000, false), PredictionLine(status));
+      }
       return;
     }
     winsize size{};
@@ -75,6 +77,7 @@ class Display {
     int width = size.ws_col > 0 ? size.ws_col : 80;
     std::string text = StatusTable(status, last ? 1000 : std::max(1, height - 5), color_);
     text += StatusLine(status) + "\n";
+    if (last) text += PredictionLine(status);
     std::string drawn;
     if (lines_ > 0) drawn += fmt::format("\033[{}A", lines_);
     lines_ = 0;

@@ -95,6 +95,12 @@ std::string StatusTable(const proto::JobStatus& status, int rows, bool color) {
   return text;
 }
 
+std::string PredictionLine(const proto::JobStatus& status) {
+  if (status.rank_correlation() == 0) return "";
+  return fmt::format("predictions: rank correlation {:.2f} within the chosen batches (1: same order)\n",
+                     status.rank_correlation());
+}
+
 std::string StatusJson(const proto::JobStatus& status) {
   nlohmann::json outcomes = nlohmann::json::object();
   int64_t ok = 0;

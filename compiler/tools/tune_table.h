@@ -22,6 +22,9 @@ std::string StatusLine(const proto::JobStatus& status);
 // tasks, then one that says how many are left out. With `color`, the head is bold.
 std::string StatusTable(const proto::JobStatus& status, int rows, bool color);
 
+// How well the cost model predicted, one line for the end; empty where nothing was predicted.
+std::string PredictionLine(const proto::JobStatus& status);
+
 // The object of `--json`, on one line.
 std::string StatusJson(const proto::JobStatus& status);
 

@@ -44,6 +44,7 @@ std::unique_ptr<CostModel> Trained() {
   std::vector<Sample> samples;
   for (int i = 0; i < 400; ++i) samples.push_back(Made(rng, i % 2));
   Status status = model->Update(samples);
+  if (status.ok()) status = model->Train();
   EXPECT_TRUE(status.ok()) << status.ToString();
   return model;
 }
@@ -111,6 +112,7 @@ TEST(BoostedModel, FailedCandidatesRankLast) {
     samples.push_back(s);
   }
   ASSERT_TRUE(model->Update(samples).ok());
+  ASSERT_TRUE(model->Train().ok());
   const ProgramFeatures* programs[] = {&samples[0].features, &samples[1].features};
   auto scores = model->Predict(programs);
   EXPECT_GT(scores[0], scores[1]);
@@ -123,6 +125,7 @@ TEST(BoostedModel, ContinuesAsDataComes) {
     std::vector<Sample> samples;
     for (int i = 0; i < 16; ++i) samples.push_back(Made(rng, 0));
     ASSERT_TRUE(model->Update(samples).ok());
+    ASSERT_TRUE(model->Train().ok());
   }
   EXPECT_GT(Correlation(*model, 80, 0), 0.8);
 }

@@ -27,6 +27,7 @@ const std::string& Saved() {
       s.us = 10 + 100 * f[3];
     }
     EXPECT_TRUE(model->Update(samples).ok());
+    EXPECT_TRUE(model->Train().ok());
     return model->Save();
   }();
   return bytes;

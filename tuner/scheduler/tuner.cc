@@ -18,6 +18,9 @@ namespace {
 
 constexpr int kBatch = 16;                  // candidates of one task at a time
 constexpr size_t kMaxRecords = 1500;        // of a task that train the cost model at the start
+constexpr double kTrainShare = 0.1;         // of the time, that training may take
+constexpr double kFirstTrainSeconds = 1;    // that it may take in any case
+constexpr double kKnownWeight = 0.1;        // of a measurement of another model's task
 constexpr double kFinalReserve = 0.06;      // of the seconds, at most
 constexpr double kFinalTurnSeconds = 0.05;  // what a turn of the final round takes
 constexpr double kDrainSeconds = 0.4;       // for what is being measured when it begins
@@ -196,12 +199,33 @@ struct ModelTuner::Impl {
     samples->push_back({m.task, std::move(*features), ok ? m.us : 0});
   }
 
+  // Hands samples to the model, which trains on them when there are enough and there is time.
   Status Train(const std::vector<costmodel::Sample>& samples) {
-    double before = clock->NowSeconds();
     learned += static_cast<int64_t>(samples.size());
-    Status status = model->Update(samples);
+    TEMPER_RETURN_IF_ERROR(model->Update(samples));
+    bool time = train_seconds < std::max(kFirstTrainSeconds, kTrainShare * Elapsed());
+    if (!model->WantsTraining() || !time) return OkStatus();
+    double before = clock->NowSeconds();
+    Status status = model->Train();
     train_seconds += clock->NowSeconds() - before;
     return status;
+  }
+
+  // Measurements of other models' tasks, numbered after our own.
+  Status LearnKnownTasks(std::vector<KnownTask> known) {
+    std::vector<costmodel::Sample> samples;
+    int number = static_cast<int>(tasks.size());
+    for (const KnownTask& task : known) {
+      for (const Measured& m : task.results) {
+        if (!IsConclusive(m.outcome)) continue;
+        auto features = Describe(task.program, m.schedule, target);
+        if (!features.ok()) continue;
+        double us = m.outcome == Outcome::kOk ? m.us : 0;
+        samples.push_back({number, std::move(*features), us, kKnownWeight});
+      }
+      ++number;
+    }
+    return model->Update(samples);
   }
 
   void LearnRecords(std::span<const Measured> records) {
@@ -264,6 +288,7 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
     task.progress.expected_us = described.ok() ? described->prior_us : 1;
     impl->tasks.push_back(std::move(task));
   }
+  TEMPER_RETURN_IF_ERROR(impl->LearnKnownTasks(std::move(options.known_tasks)));
   impl->options = std::move(options);
   impl->LearnRecords(records);
   return std::unique_ptr<ModelTuner>(new ModelTuner(std::move(impl)));

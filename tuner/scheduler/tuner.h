@@ -58,12 +58,19 @@ struct Budget {
   double seconds = 0;
 };
 
+// What is known of a task of another model, for the cost model to learn from.
+struct KnownTask {
+  te::Program program;  // canonical
+  std::vector<Measured> results;
+};
+
 struct TunerOptions {
   int threads = 1;
   Budget budget;
   uint64_t seed = 1;
   int final_candidates = 3;  // of each task in the final round; 0: no final round
   std::string model;         // CostModel::Save of an earlier run, to start warm; may be empty
+  std::vector<KnownTask> known_tasks;  // of other models, to start warm as well
 };
 
 struct TaskState {
@@ -90,7 +97,7 @@ struct TunerState {
   // final round can start.
   bool search_time_over = false;
   double search_seconds = 0;  // spent in Propose
-  double train_seconds = 0;   // spent in training, in Observe
+  double train_seconds = 0;   // spent in training, in Observe; at most a tenth of the time
 };
 
 class ModelTuner {

@@ -61,9 +61,23 @@ std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model
   std::vector<Scored> ranked = Ranked(n, model);
   auto randoms = static_cast<int>(std::lround(n * options_.random_share));
   if (n == 1) randoms = rng_.Chance(options_.random_share) ? 1 : 0;
+  auto priors = static_cast<int>(n * options_.prior_share);
+  auto take = [&](Scored& s) {
+    if (s.schedule.stages.empty()) return;  // taken before
+    if (!seen_.insert(schedule::ScheduleHash(s.schedule)).second) return;
+    chosen.push_back(std::move(s));
+    s.schedule.stages.clear();
+  };
+  for (Scored& s : ranked) {
+    if (static_cast<int>(chosen.size()) >= n - randoms - priors) break;
+    take(s);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const Scored& a, const Scored& b) {
+    return a.features.prior_us < b.features.prior_us;
+  });
   for (Scored& s : ranked) {
     if (static_cast<int>(chosen.size()) >= n - randoms) break;
-    if (seen_.insert(schedule::ScheduleHash(s.schedule)).second) chosen.push_back(std::move(s));
+    take(s);
   }
   for (int tries = randoms * kRandomTries; tries > 0 && static_cast<int>(chosen.size()) < n;
        --tries) {

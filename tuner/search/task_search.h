@@ -21,6 +21,7 @@ namespace temper::tuner {
 
 struct SearchOptions {
   double random_share = 0.1;  // of the proposals, drawn without the model
+  double prior_share = 0.13;  // of the proposals, the prior's choice, lest the model mislead
   double fair_share = 0.25;   // of the proposals, split evenly among the alternatives
   int per_proposal = 12;      // schedules ranked for each that is proposed, at least
 };

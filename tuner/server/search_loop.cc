@@ -152,6 +152,7 @@ Status TuningService::StartSearch(Job& job) {
     options.budget.seconds = std::max(0.01, options.budget.seconds - job.seconds_before);
   }
   options.model = LoadModel(job);
+  TEMPER_ASSIGN_OR_RETURN(options.known_tasks, KnownOthers(job, *store_));
   TEMPER_ASSIGN_OR_RETURN(auto tuner,
                           factory_(std::move(tasks), job.target, options, known, clock_));
   log_.Info("job {} runs; {} results of earlier runs are known", job.id, known.size());

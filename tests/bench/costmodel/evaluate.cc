@@ -6,8 +6,9 @@
 //
 // A model's heaviest task stands for it. For each kernel (of --for; else all), over a few random
 // splits: Spearman's correlation on 200 candidates that were not trained on, and a simulated search
-// over all of the kernel's candidates in batches of 16, two of each at random. Its figure is the
-// best time of all over the best found after so many trials. "warm" has seen the other kernels.
+// over all of the kernel's candidates in batches of 16, of each two at random and two by the prior.
+// Its figure is the best time of all over the best found after so many trials. "warm" has seen the
+// other kernels.
 #include "tuner/search/evaluate.h"
 
 #include <fmt/format.h>
@@ -67,10 +68,10 @@ class Evaluation {
           auto model = Make(mode, r);
           before += Correlation(*model, kernel, order);
           std::vector<Sample> train;
-          for (size_t i = 0; i < std::min(settings_.train, order.size() / 2); ++i) {
+          for (size_t i = 0; i < TrainCount(kernel); ++i) {
             train.push_back(kernel.samples[order[i]]);
           }
-          Feed(*model, train);
+          Feed(*model, train, true);
           after += Correlation(*model, kernel, order);
         }
         auto one = Search(mode, kernel, r);
@@ -106,21 +107,35 @@ class Evaluation {
 
  private:
   static constexpr std::array<size_t, 4> kCounts = {16, 32, 64, 100};
-  static constexpr size_t kBatch = 16, kRandoms = 2;
+  static constexpr double kOthersWeight = 0.1;
+  static constexpr size_t kOthersOfAKernel = 60;
+  static constexpr size_t kBatch = 16, kRandoms = 2, kPriors = 2;
+
+  static double Prior(const Kernel& kernel, size_t i) {
+    return kernel.samples[i].features.prior_us;
+  }
+
+  // What is trained on, of a kernel with few candidates half of them.
+  size_t TrainCount(const Kernel& kernel) const {
+    return std::min(settings_.train, kernel.samples.size() / 2);
+  }
 
   void TrainOthers(size_t number) {
     others_.clear();
     for (size_t k = 0; k < kernels_.size(); ++k) {
       if (k == number) continue;
+      size_t taken = 0;
       for (Sample s : kernels_[k].samples) {
+        if (taken++ == kOthersOfAKernel) break;
         s.task = static_cast<int>(k) + 1;
         others_.push_back(std::move(s));
       }
     }
     if (others_.empty()) return;
     auto model = costmodel::MakeBoostedModel({});
-    Feed(*model, others_);
+    Feed(*model, others_, true);
     saved_ = model->Save();
+    for (Sample& s : others_) s.weight = kOthersWeight;
   }
 
   std::unique_ptr<CostModel> Make(Mode mode, int seed) {
@@ -130,14 +145,16 @@ class Evaluation {
     auto model = costmodel::MakeBoostedModel(options);
     if (mode == Mode::kWarm && !saved_.empty()) {
       Status loaded = model->Load(saved_);
+      if (loaded.ok()) loaded = model->Update(others_);
       if (!loaded.ok()) fmt::print(stderr, "{}\n", loaded.message());
     }
     return model;
   }
 
-  void Feed(CostModel& model, std::span<const Sample> samples) {
+  void Feed(CostModel& model, std::span<const Sample> samples, bool final = false) {
     auto start = std::chrono::steady_clock::now();
     Status status = model.Update(samples);
+    if (status.ok() && (final || model.WantsTraining())) status = model.Train();
     train_seconds_ +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!status.ok()) fmt::print(stderr, "{}\n", status.message());
@@ -149,7 +166,7 @@ class Evaluation {
     std::vector<double> speeds;
     for (size_t i = order.size(); i-- > 0 && programs.size() < settings_.test;) {
       const Sample& s = kernel.samples[order[i]];
-      if (s.us <= 0 || i < settings_.train) continue;
+      if (s.us <= 0 || i < TrainCount(kernel)) continue;
       programs.push_back(&s.features);
       speeds.push_back(1 / s.us);
     }
@@ -177,6 +194,13 @@ class Evaluation {
         std::vector<size_t> next;
         for (size_t i : order) next.push_back(left[i]);
         left = std::move(next);
+        for (size_t r = 0; r < kPriors && left.size() > kBatch; ++r) {
+          size_t best = kBatch - kRandoms - 1 - r;
+          for (size_t i = best; i < left.size(); ++i) {
+            if (Prior(kernel, left[i]) < Prior(kernel, left[best])) best = i;
+          }
+          std::swap(left[kBatch - kRandoms - 1 - r], left[best]);
+        }
         for (size_t r = 0; r < kRandoms && left.size() > kBatch; ++r) {
           std::swap(left[kBatch - 1 - r], left[kBatch + rng.Uniform(left.size() - kBatch)]);
         }

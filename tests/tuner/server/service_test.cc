@@ -30,6 +30,7 @@ std::string SealedModel() {
     samples[i].us = 10 + static_cast<double>(i);
   }
   EXPECT_TRUE(model->Update(samples).ok());
+  EXPECT_TRUE(model->Train().ok());
   return model->Save();
 }
 
@@ -45,6 +46,7 @@ struct FakeSearch {
   bool search_time_over = false;
   std::string model;         // that it saves
   std::string loaded_model;  // that it was given
+  std::vector<KnownTask> known_tasks;
 };
 
 class FakeTuner final : public JobTuner {
@@ -113,6 +115,7 @@ class ServiceTest : public ::testing::Test {
       search_.known.assign(known.begin(), known.end());
       search_.budget = options.budget;
       search_.loaded_model = options.model;
+      search_.known_tasks = options.known_tasks;
       return std::unique_ptr<JobTuner>(
           std::make_unique<FakeTuner>(&search_, std::move(tasks), target));
     };
@@ -271,6 +274,19 @@ TEST_F(ServiceTest, WhatAJobLearnedStartsTheNextAndAnswersCompilers) {
   ASSERT_TRUE(service_->SubmitJob(again).ok());
   Search();
   EXPECT_TRUE(search_.loaded_model == search_.model);
+  EXPECT_TRUE(search_.known_tasks.empty()) << "the same tasks are no others";
+
+  auto other = JobRequest();
+  other.set_request_id("other");
+  other.clear_tasks();
+  auto* task = other.add_tasks();
+  task->set_weight(1);
+  *task->mutable_workload() = wire::ToProto(te::Canonicalize(MatmulBiasRelu(64, 64, 64)));
+  ASSERT_TRUE(service_->SubmitJob(other).ok());
+  Search();
+  ASSERT_EQ(search_.known_tasks.size(), 2u);
+  EXPECT_EQ(search_.known_tasks[0].results.size() + search_.known_tasks[1].results.size(), 20u);
+  EXPECT_EQ(search_.known_tasks[0].results[0].us, 100);
 }
 
 TEST_F(ServiceTest, AJobRunsWithoutAStoredModelThatIsPoisoned) {

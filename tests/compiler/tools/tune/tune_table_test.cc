@@ -52,6 +52,13 @@ TEST(FormatDuration, IsMinutesAndHours) {
   EXPECT_EQ(FormatDuration(7207), "2:00:07");
 }
 
+TEST(PredictionLine, SaysHowWellTheModelRanked) {
+  proto::JobStatus status = Example();
+  EXPECT_EQ(PredictionLine(status), "") << "nothing was predicted";
+  status.set_rank_correlation(0.4249);
+  EXPECT_TRUE(PredictionLine(status).starts_with("predictions: rank correlation 0.42 within"));
+}
+
 TEST(StatusLine, SaysWhereTheJobIs) {
   EXPECT_EQ(StatusLine(Example()),
             "0:04  120 trials (30.0/s)  model 1.500 ms  about 0:56 left  2 workers");
