@@ -14,7 +14,7 @@ constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kStoresPerCycle = 1, kIss
 constexpr double kFmaLatency = 4;
 constexpr double kCallCycles = 10;  // of an intrinsic call, a vector
 constexpr double kConflict = 0.2;   // of the lesser of arithmetic and loads, what is not hidden
-constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 150e3, kMemoryBytesPerUs = 60e3;
+constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 150e3, kMemoryBytesPerUs = 30e3;
 constexpr double kHidden = 0.92;            // of the lesser costs, how much the largest one hides
 constexpr double kLoopCycles = 0.4;         // of one iteration of a serial loop
 constexpr double kParallelStartUs = 3.0;    // of waking the pool
