@@ -149,6 +149,8 @@ int Weighted(Composer& c, int x, int64_t axis, const ResizeAxis& a, const Taps& 
   return sum;
 }
 
+constexpr int64_t kMaxPositions = 1 << 20;  // of a dimension that is resized
+
 }  // namespace
 
 void ComposeResize(Composer& c) {
@@ -184,6 +186,10 @@ void ComposeResize(Composer& c) {
     const ResizeAxis& a = axes[d];
     const bool crop = o.transform == "tf_crop_and_resize";
     if (a.Same() && (!crop || (a.roi_start == 0 && a.roi_end == 1))) continue;
+    // What each position reads is a constant.
+    if (a.out > kMaxPositions) {
+      return c.Refuse(fmt::format("dimension {} of its result, {}, is too large", d, a.out));
+    }
     const Taps taps = TapsOf(a, o);
     const auto axis = static_cast<int64_t>(d);
     x = o.mode == "nearest" ? Nearest(c, x, axis, a, taps) : Weighted(c, x, axis, a, taps);
