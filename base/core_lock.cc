@@ -44,6 +44,12 @@ bool Usable(const std::string& folder, mode_t mode) {
 }  // namespace
 
 Result<std::string> CoreLockFolder() {
+  const char* chosen = getenv("TEMPER_CORE_LOCKS");
+  if (chosen != nullptr && *chosen != '\0') {
+    if (Usable(chosen, 0700)) return std::string(chosen);
+    return FailedPrecondition(std::string("$TEMPER_CORE_LOCKS names ") + chosen +
+                              ", a folder that can neither be made nor written");
+  }
   if (Usable("/run/lock/temper", 01777)) return std::string("/run/lock/temper");
   const char* runtime = getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime != '\0') {

@@ -11,8 +11,9 @@
 
 namespace temper {
 
-// The folder of the lock files: the first of /run/lock/temper, $XDG_RUNTIME_DIR/temper and
-// /tmp/temper-locks that can be made and written.
+// The folder of the lock files: $TEMPER_CORE_LOCKS where that is set, such as a folder that
+// several containers share; else the first of /run/lock/temper, $XDG_RUNTIME_DIR/temper and
+// /tmp/temper-locks that can be made and written. FAILED_PRECONDITION says what cannot be written.
 Result<std::string> CoreLockFolder();
 
 // The cores that this thread may run on, ascending.

@@ -1,6 +1,7 @@
 #include "base/core_lock.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <optional>
 
@@ -48,6 +49,18 @@ TEST_F(CoreLock, TakesTheHighestFreeCoresAndRefusesWhenThereAreTooFew) {
 
 TEST_F(CoreLock, RefusesACoreThatIsNotOurs) {
   EXPECT_EQ(CoreLocks::Take(folder(), {1 << 20}).status().code(), Code::kInvalidArgument);
+}
+
+TEST_F(CoreLock, TheFolderCanBeChosenAndIsRefusedWhereItCannotBeMade) {
+  std::string chosen = folder() + "/locks";
+  ASSERT_EQ(setenv("TEMPER_CORE_LOCKS", chosen.c_str(), 1), 0);
+  auto found = CoreLockFolder();
+  ASSERT_TRUE(found.ok()) << found.status().ToString();
+  EXPECT_EQ(*found, chosen);
+  chosen = folder() + "/no/such";
+  ASSERT_EQ(setenv("TEMPER_CORE_LOCKS", chosen.c_str(), 1), 0);
+  EXPECT_NE(CoreLockFolder().status().message().find(chosen), std::string::npos);
+  unsetenv("TEMPER_CORE_LOCKS");
 }
 
 }  // namespace

@@ -39,6 +39,8 @@ class Programs : public ::testing::Test {
     auto folder = ScopedTempDir::Create("service_test");
     ASSERT_TRUE(folder.ok());
     folder_.emplace(std::move(*folder));
+    // Locks of its own: another worker of this machine may hold a core.
+    ASSERT_EQ(setenv("TEMPER_CORE_LOCKS", (folder_->path() + "/locks").c_str(), 1), 0);
   }
   void TearDown() override {
     workers_.clear();
