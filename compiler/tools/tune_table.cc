@@ -97,8 +97,9 @@ std::string StatusTable(const proto::JobStatus& status, int rows, bool color) {
 
 std::string PredictionLine(const proto::JobStatus& status) {
   if (status.rank_correlation() == 0) return "";
-  return fmt::format("predictions: rank correlation {:.2f} within the chosen batches (1: same order)\n",
-                     status.rank_correlation());
+  return fmt::format(
+      "predictions: rank correlation {:.2f} within the chosen batches (1: same order)\n",
+      status.rank_correlation());
 }
 
 std::string StatusJson(const proto::JobStatus& status) {
