@@ -124,6 +124,12 @@ Status WriteAll(int fd, std::string_view data) {
 }
 
 Status WriteFileAtomic(const std::string& path, std::string_view data, mode_t mode) {
+  // A rename would put a file in the place of a device or a pipe.
+  struct stat there;
+  if (lstat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISLNK(there.st_mode) &&
+      !S_ISDIR(there.st_mode)) {
+    return InvalidArgument("cannot write " + path + ": it is there and not a regular file");
+  }
   std::string temporary;
   TEMPER_ASSIGN_OR_RETURN(ScopedFd fd, OpenNewBeside(path, mode, temporary));
   Status status = WriteAll(fd.get(), data).WithContext(path);

@@ -78,7 +78,8 @@ Result<TransferReport> Export(RecordStore& store, const RecordFilter& filter, st
   return report;
 }
 
-Result<TransferReport> Import(std::istream& in, RecordStore& store) {
+Result<TransferReport> Import(std::istream& in, RecordStore& store,
+                              const std::function<Status(const Record&)>& check) {
   TransferReport report;
   BatchMerger merger(store, report.counts);
   std::string line;
@@ -91,6 +92,9 @@ Result<TransferReport> Import(std::istream& in, RecordStore& store) {
         kind == LineKind::kTooLong
             ? InvalidArgument("it is longer than " + std::to_string(kMaxLineBytes) + " bytes")
             : RecordFromJson(line);
+    if (record.ok() && check) {
+      if (Status fits = check(*record); !fits.ok()) record = std::move(fits);
+    }
     if (record.ok()) {
       TEMPER_RETURN_IF_ERROR(merger.Add(std::move(*record)));
       continue;

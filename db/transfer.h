@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <istream>
 #include <ostream>
 #include <string>
@@ -29,8 +30,10 @@ inline constexpr size_t kMaxLineBytes = 8 << 20;
 Result<TransferReport> Export(RecordStore& store, const RecordFilter& filter, std::ostream& out);
 
 // Merges the records of every good line into `store`, never over better ones, and goes on past bad
-// lines. An error is one of the store or of reading; what was merged before it stays.
-Result<TransferReport> Import(std::istream& in, RecordStore& store);
+// lines. An error is one of the store or of reading; what was merged before it stays. `check`, if
+// there is one, may find a line bad for what this folder does not read.
+Result<TransferReport> Import(std::istream& in, RecordStore& store,
+                              const std::function<Status(const Record&)>& check = {});
 
 // Merges the records of `from` that match into `to`.
 Result<TransferReport> MergeStores(RecordStore& from, const RecordFilter& filter, RecordStore& to);

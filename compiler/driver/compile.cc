@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/file.h"
 #include "compiler/codegen/codegen.h"
@@ -26,7 +27,7 @@ Status WriteObject(const std::string& path, const codegen::ObjectCode& object) {
 // The object files of all kernels, in order.
 Result<std::vector<std::string>> CompileParts(const ModelKernels& model,
                                               const std::vector<ChosenKernel>& chosen,
-                                              const Target& target, const ScopedTempDir& temp,
+                                              const Target& target, const std::string& temp,
                                               std::vector<int64_t>* workspace_bytes) {
   std::vector<tir::Function> finished(chosen.size());
   workspace_bytes->assign(chosen.size(), 0);
@@ -47,7 +48,7 @@ Result<std::vector<std::string>> CompileParts(const ModelKernels& model,
     if (sources.empty()) return OkStatus();
     TEMPER_ASSIGN_OR_RETURN(auto compiler, codegen::MakeLlvmCompiler(target));
     TEMPER_ASSIGN_OR_RETURN(codegen::ObjectCode object, compiler->CompileKernels(sources));
-    paths[part] = temp.File("kernels" + std::to_string(part) + ".o");
+    paths[part] = temp + "/kernels" + std::to_string(part) + ".o";
     return WriteObject(paths[part], object);
   }));
   std::vector<std::string> made;
@@ -99,24 +100,30 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
 
   std::string folder = std::filesystem::path(output).parent_path();
   if (folder.empty()) folder = ".";
-  auto temp = ScopedTempDir::Create(".temper-", folder);
-  if (!temp.ok()) return temp.status().WithContext("cannot write " + output);
+  std::string temp = options.temporary_folder;
+  std::optional<ScopedTempDir> own;
+  if (temp.empty()) {
+    auto made = ScopedTempDir::Create(".temper-", folder);
+    if (!made.ok()) return made.status().WithContext("cannot write " + output);
+    own = *std::move(made);
+    temp = own->path();
+  }
 
   std::vector<int64_t> workspace_bytes;
   TEMPER_ASSIGN_OR_RETURN(std::vector<std::string> objects,
-                          CompileParts(model, chosen, options.target, *temp, &workspace_bytes));
+                          CompileParts(model, chosen, options.target, temp, &workspace_bytes));
   TEMPER_ASSIGN_OR_RETURN(ModuleParts parts, BuildModule(model, chosen, workspace_bytes,
                                                          options.threads, options.producer));
   TEMPER_ASSIGN_OR_RETURN(auto compiler, codegen::MakeLlvmCompiler(options.target));
   TEMPER_ASSIGN_OR_RETURN(codegen::ObjectCode module, compiler->CompileModule(parts.plan));
-  objects.push_back(temp->File("module.o"));
+  objects.push_back(temp + "/module.o");
   TEMPER_RETURN_IF_ERROR(WriteObject(objects.back(), module));
   if (parts.plan.weight_bytes > 0) {
-    objects.push_back(temp->File("weights.o"));
+    objects.push_back(temp + "/weights.o");
     TEMPER_RETURN_IF_ERROR(
-        WriteWeights(parts.weights, parts.plan.weight_bytes, kParts, temp->path(), objects.back()));
+        WriteWeights(parts.weights, parts.plan.weight_bytes, kParts, temp, objects.back()));
   }
-  const std::string linked = temp->File("model.so");
+  const std::string linked = temp + "/model.so";
   TEMPER_RETURN_IF_ERROR(codegen::LinkShared(objects, linked));
   TEMPER_RETURN_IF_ERROR(PutInPlace(linked, output));
 

@@ -27,6 +27,9 @@ struct CompileOptions {
   int threads = 1;             // the schedules are chosen for so many
   bool require_tuned = false;  // fail where a kernel has no usable record
   std::string producer;        // name and version of the compiler, written into the result
+  // An own folder for temporary files, on the output's file system, which the caller removes.
+  // "": one is made beside the output and removed.
+  std::string temporary_folder;
 };
 
 // One kernel call of the compiled model, in order.

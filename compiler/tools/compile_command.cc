@@ -11,6 +11,7 @@
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/model_flags.h"
+#include "compiler/tools/output_file.h"
 #include "compiler/tools/record_source.h"
 #include "compiler/tools/server_client.h"
 #include "compiler/tools/untuned.h"
@@ -89,6 +90,8 @@ int Compile(const CompileFlags& flags) {
   if (!flags.db.empty() && !flags.server.empty()) {
     return FailUsage("compile", "give one of --db and --server, not both");
   }
+  const int writable = CheckOutput("compile", flags.output, {flags.model.model, flags.db});
+  if (writable != kExitOk) return writable;
   driver::CompileOptions options;
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("compile", frontend.status().message());
@@ -99,6 +102,11 @@ int Compile(const CompileFlags& flags) {
   options.threads = flags.model.threads;
   options.require_tuned = flags.require_tuned;
   options.producer = std::string("temper ") + TEMPER_VERSION;
+
+  // Before all that starts threads, which are to leave its signals alone.
+  auto folder = OutputFolder::Create(flags.output);
+  if (!folder.ok()) return Fail(folder.status());
+  options.temporary_folder = (*folder)->path();
 
   std::unique_ptr<db::Store> store;
   std::unique_ptr<ServerClient> client;

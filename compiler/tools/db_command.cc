@@ -1,6 +1,8 @@
 // temper db: looking after a tuning database.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -12,6 +14,8 @@
 #include "compiler/target/target.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
+#include "compiler/tools/output_file.h"
+#include "compiler/tools/record_check.h"
 #include "db/sqlite_store.h"
 #include "db/transfer.h"
 
@@ -73,6 +77,14 @@ int Stats(const DbFlags& flags) {
   return Flush();
 }
 
+// What ends an export. The store's advice on damage is to export.
+int FailExport(const Status& status, const std::string& database) {
+  if (status.code() != Code::kDataLoss) return Fail(status);
+  return Fail(DataLoss(database +
+                       " is damaged so far that nothing can be exported from it; take it from a "
+                       "copy, or tune anew into a new database"));
+}
+
 int Export(const DbFlags& flags) {
   db::RecordFilter filter;
   if (!flags.target.empty()) {
@@ -80,19 +92,31 @@ int Export(const DbFlags& flags) {
     if (!target.ok()) return FailUsage("db export", "--target: " + target.status().message());
     filter.target = Fingerprint(*target);
   }
-  auto store = Open(flags.db, false);
-  if (!store.ok()) return Fail(store.status());
   const bool to_stdout = flags.file.empty() || flags.file == "-";
+  std::unique_ptr<OutputFolder> folder;
+  std::string temporary;
   std::ofstream file;
   if (!to_stdout) {
-    file.open(flags.file, std::ios::binary | std::ios::trunc);
+    const int writable = CheckOutput("db export", flags.file, {flags.db});
+    if (writable != kExitOk) return writable;
+    auto made = OutputFolder::Create(flags.file);
+    if (!made.ok()) return Fail(made.status());
+    folder = *std::move(made);
+    temporary = folder->path() + "/records.jsonl";
+    file.open(temporary, std::ios::binary | std::ios::trunc);
     if (!file) return Fail(ErrnoStatus(errno, "cannot write " + flags.file));
   }
+  auto store = Open(flags.db, false);
+  if (!store.ok()) return FailExport(store.status(), flags.db);
   auto report = db::Export(**store, filter, to_stdout ? std::cout : file);
-  if (!report.ok()) return Fail(report.status());
+  if (!report.ok()) return FailExport(report.status(), flags.db);
   if (!to_stdout) {
     file.close();
     if (!file) return Fail(DataLoss("cannot write " + flags.file + ": is the disk full?"));
+    // What was there stays whole until the new file is.
+    if (rename(temporary.c_str(), flags.file.c_str()) != 0) {
+      return Fail(ErrnoStatus(errno, "cannot write " + flags.file));
+    }
   }
   std::cerr << fmt::format("{} records\n", report->lines);
   const int flushed = Flush();
@@ -114,7 +138,7 @@ int Import(const DbFlags& flags) {
   }
   auto store = Open(flags.db, true);
   if (!store.ok()) return Fail(store.status());
-  auto report = db::Import(from_stdin ? std::cin : file, **store);
+  auto report = db::Import(from_stdin ? std::cin : file, **store, CheckImportedRecord);
   if (!report.ok()) return Fail(report.status());
   if (flags.json) {
     Print(nlohmann::json{{"lines", report->lines},
@@ -132,6 +156,8 @@ int Import(const DbFlags& flags) {
                     report->counts.kept, report->bad));
   }
   for (const std::string& error : report->errors) Warn(error);
+  const int64_t untold = report->bad - static_cast<int64_t>(report->errors.size());
+  if (untold > 0) Warn(fmt::format("and {} more bad lines", untold));
   const int flushed = Flush();
   return report->bad ? kExitFailure : flushed;
 }

@@ -61,6 +61,13 @@ TEST_F(FileTest, AtomicWriteReplacesALinkAndLeavesNothingBehind) {
   EXPECT_EQ(entries, 3u) << "no temporary file is left";
 }
 
+TEST_F(FileTest, AtomicWriteLeavesWhatIsNoFile) {
+  ASSERT_EQ(mkfifo(dir_.File("pipe").c_str(), 0600), 0);
+  const Status status = WriteFileAtomic(dir_.File("pipe"), "x");
+  EXPECT_NE(status.message().find("not a regular file"), std::string::npos) << status.message();
+  EXPECT_TRUE(std::filesystem::is_fifo(dir_.File("pipe")));
+}
+
 TEST_F(FileTest, TempDirIsPrivateAndRemoved) {
   std::string path;
   {

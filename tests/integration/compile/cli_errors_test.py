@@ -4,8 +4,12 @@ import hashlib
 import json
 import os
 import shutil
+import signal
+import stat
+import struct
 import subprocess
 import tempfile
+import time
 import unittest
 
 import networks
@@ -18,12 +22,16 @@ TEMPER = f"{BIN}/temper"
 def record(number):
     """A record of a failed candidate as `temper db import` reads it."""
     workload = "a workload"
+    digest = hashlib.sha256(workload.encode())
+    # As schedule::ScheduleHash: the workload, the alternative, the threads and two empty lists.
+    identity = digest.digest() + struct.pack("<4q", number, 1, 0, 0)
+    schedule = f"temper-schedule 1 workload={digest.hexdigest()} alternative={number} threads=1;"
     return json.dumps({
         "temper_record": 1, "workload": hashlib.sha256(workload.encode()).hexdigest(),
         "target": "0123456789abcdef", "threads": 1, "numerics": "strict",
-        "schedule_hash": hashlib.sha256(str(number).encode()).hexdigest(),
+        "schedule_hash": hashlib.sha256(identity).hexdigest(),
         "workload_text": workload, "task": "a task", "flops": 1.0, "micro_architecture": "m",
-        "target_text": "t", "schedule": f"schedule {number}" + " " * 500,
+        "target_text": "t", "schedule": schedule + " " * 500,
         "outcome": "build_failed", "detail": "", "median_us": 0, "samples": [], "spread": 0,
         "control_us": 0, "drift": 1, "worker": "w", "compiler_version": "c",
         "features_version": 1, "seed": 1, "unsandboxed": False, "created_ms": 1}) + "\n"
@@ -209,6 +217,82 @@ class Errors(unittest.TestCase):
         saved = self.file("saved.jsonl", done.stdout.encode())
         done = self.temper("db", "import", "--db", mended, saved, "--json")
         self.assertEqual(json.loads(done.stdout)["added"], len(exported))
+
+    def test_export_never_replaces_its_database(self):
+        database = f"{self.folder}/a.db"
+        lines = self.file("lines.jsonl", "".join(record(i) for i in range(3)).encode())
+        self.assertEqual(self.temper("db", "import", "--db", database, lines).returncode, 0)
+        with open(database, "rb") as file:
+            before = file.read()
+        os.symlink(database, f"{self.folder}/link.db")
+        for output in [database, f"{self.folder}/link.db", f"{self.folder}/./a.db"]:
+            self.fails(2, ["a.db", "would replace"], "db", "export", "--db", database, "-o", output)
+            with open(database, "rb") as file:
+                self.assertEqual(file.read(), before)
+        pipe = f"{self.folder}/pipe"
+        os.mkfifo(pipe)
+        self.fails(1, ["pipe", "not a regular file"], "db", "export", "--db", database, "-o", pipe)
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+        self.assertEqual(self.temper("db", "export", "--db", database, "-o", lines).returncode, 0)
+        with open(lines) as file:
+            self.assertEqual(len(file.readlines()), 3)
+        self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(".temper")], [])
+
+    def test_compile_never_replaces_what_it_reads(self):
+        path = networks.save(self.folder, "plumbing")
+        database = f"{self.folder}/x.db"
+        self.assertEqual(self.temper("db", "import", "--db", database,
+                                     self.file("none.jsonl", b"")).returncode, 0)
+        for kept in [path, database]:
+            with open(kept, "rb") as file:
+                before = file.read()
+            self.fails(2, [kept, "would replace"], "compile", path, "--db", database, "-o", kept)
+            with open(kept, "rb") as file:
+                self.assertEqual(file.read(), before)
+        pipe = f"{self.folder}/pipe"
+        os.mkfifo(pipe)
+        self.fails(1, ["pipe", "not a regular file"], "compile", path, "-o", pipe)
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+
+    def test_an_interrupted_compile_leaves_nothing(self):
+        b = networks.Builder()
+        y = b.input("x", [1, 8, 40, 40])
+        for i in range(40):  # distinct kernels: some seconds of work
+            y = b.conv(y, 8 + i, 9 + i, 3)
+        b.output(y)
+        path = self.file("long.onnx", b.model("long").SerializeToString())
+        folder = f"{self.folder}/results"
+        os.mkdir(folder)
+        for end in [signal.SIGINT, signal.SIGTERM]:
+            done = subprocess.Popen([TEMPER, "compile", path, "-o", f"{folder}/m.so"])
+            while not os.listdir(folder) and done.poll() is None:
+                time.sleep(0.01)
+            done.send_signal(end)
+            self.assertEqual(done.wait(60), -end)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_export_of_what_cannot_be_read(self):
+        database = f"{self.folder}/cut.db"
+        lines = self.file("lines.jsonl", "".join(record(i) for i in range(300)).encode())
+        self.assertEqual(self.temper("db", "import", "--db", database, lines).returncode, 0)
+        os.truncate(database, os.path.getsize(database) // 3 // 4096 * 4096)
+        done = self.temper("db", "export", "--db", database)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cut.db is damaged", done.stderr)
+        self.assertNotIn("save what can be read", done.stderr)
+
+    def test_import_refuses_records_without_a_schedule(self):
+        bad = json.loads(record(1))
+        bad["schedule"] = "garbage"
+        other = json.loads(record(2))
+        other["schedule_hash"] = json.loads(record(3))["schedule_hash"]
+        lines = [json.dumps(bad), json.dumps(other)] + ["x"] * 23
+        path = self.file("bad.jsonl", ("\n".join(lines) + "\n").encode())
+        database = f"{self.folder}/b.db"
+        self.fails(1, ["line 1: \"schedule\"", "line 2: \"schedule_hash\"", "and 5 more"],
+                   "db", "import", "--db", database, path)
+        stats = self.temper("db", "stats", "--db", database, "--json")
+        self.assertEqual(json.loads(stats.stdout)["records"], 0)
 
     def test_local_tuning_shows_why_the_server_ends(self):
         path = networks.save(self.folder, "plumbing")
