@@ -14,8 +14,8 @@ Status CheckImportedRecord(const db::Record& record) {
   if (schedule->workload != record.key.workload) {
     return InvalidArgument("\"schedule\" is of another workload, " + schedule->workload.ShortHex());
   }
-  if (schedule::ScheduleHash(*schedule) != record.schedule_hash) {
-    return InvalidArgument("\"schedule_hash\" is not that of \"schedule\"");
+  if (const Hash hash = schedule::ScheduleHash(*schedule); hash != record.schedule_hash) {
+    return InvalidArgument("\"schedule_hash\" is not that of \"schedule\", " + hash.Hex());
   }
   if (record.outcome != Outcome::kOk || record.samples.empty()) return OkStatus();
   const auto [least, most] = std::minmax_element(record.samples.begin(), record.samples.end());
