@@ -92,7 +92,7 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
   const double start = clock.NowSeconds();
   TEMPER_ASSIGN_OR_RETURN(ModelKernels model,
                           BuildKernels(model_path, options.frontend, options.target));
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = std::move(model.warnings);
   TEMPER_ASSIGN_OR_RETURN(
       std::vector<ChosenKernel> chosen,
       ChooseSchedules(model.workloads, {options.target, options.threads, options.require_tuned},

@@ -97,6 +97,29 @@ bool SharesStorage(const graph::Graph& graph, const partition::Kernel& kernel) {
          !graph.value(kernel.input_values[0]).IsConstant();
 }
 
+// One warning for each output whose declared type contradicts the inferred one.
+std::vector<std::string> WrongDeclarations(
+    const graph::Graph& graph, const std::map<std::string, graph::ValueType>& declared) {
+  std::vector<std::string> warnings;
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const std::string& name = graph.output_names()[i];
+    const auto at = declared.find(name);
+    const graph::ValueType& type = graph.type(graph.outputs()[i]);
+    if (at == declared.end() || !type.has_rank) continue;
+    const graph::ValueType& said = at->second;
+    bool wrong =
+        said.dtype != type.dtype || (said.has_rank && said.dims.size() != type.dims.size());
+    for (size_t d = 0; !wrong && said.has_rank && d < type.dims.size(); ++d) {
+      wrong =
+          said.dims[d].known() && type.dims[d].known() && said.dims[d].value != type.dims[d].value;
+    }
+    if (!wrong) continue;
+    warnings.push_back(fmt::format("output '{}' is declared as {}, but the model computes {}",
+                                   EscapeControl(name), said.ToString(), type.ToString()));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 std::vector<std::string> PassNames() {
@@ -116,6 +139,8 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
   importer::ImportOptions import;
   import.shapes = options.shapes;
   import.values = options.values;
+  std::map<std::string, graph::ValueType> declared;
+  import.declared_outputs = &declared;
   ModelKernels result;
   TEMPER_ASSIGN_OR_RETURN(result.graph, importer::ImportFile(model, import));
   graph::Graph& graph = result.graph;
@@ -128,6 +153,10 @@ Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOption
         graph::Verify(graph).WithContext(fmt::format("{}: after pass {}", model, pass.name)));
     if (options.after_pass) options.after_pass(pass.name, graph);
   }
+
+  // Where options set other sizes than the file's, what it declares of outputs is out of date.
+  if (options.shapes.empty() && options.values.empty())
+    result.warnings = WrongDeclarations(graph, declared);
 
   auto partition = partition::PartitionGraph(graph, {});
   if (!partition.ok()) return partition.status().WithContext(model);

@@ -51,6 +51,7 @@ struct ModelKernels {
   // By graph value: the value whose memory it shares, itself for most. A Reshape between kernels
   // is no kernel: its result is its operand in other words.
   std::vector<int> storage;
+  std::vector<std::string> warnings;  // of the model, for people
 };
 
 Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOptions& options,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <queue>
 
+#include "base/text.h"
+
 namespace temper::graph {
 namespace {
 
@@ -36,7 +38,7 @@ std::string Node::Describe() const {
   std::string text = domain.empty() ? op : domain + "." + op;
   constexpr size_t kShown = 4;
   for (size_t i = 0; i < std::min(sources.size(), kShown); ++i) {
-    text += (i == 0 ? " '" : " + '") + sources[i] + "'";
+    text += (i == 0 ? " '" : " + '") + EscapeControl(sources[i]) + "'";
   }
   if (sources.size() > kShown) text += " + " + std::to_string(sources.size() - kShown) + " more";
   return text;

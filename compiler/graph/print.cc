@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace temper::graph {
 namespace {
 
@@ -9,7 +11,8 @@ namespace {
 std::string Ref(const Graph& graph, int id) {
   if (id == kNone) return "_";
   const std::string& name = graph.value(id).name;
-  if (name.empty() || name.find_first_of(" ,()\"\n\t") != std::string::npos) {
+  if (name.empty() || name.find_first_of(" ,()\"") != std::string::npos ||
+      EscapeControl(name) != name) {
     return fmt::format("%{}", id);
   }
   return "%" + name;
@@ -43,14 +46,14 @@ std::string NodeLine(const Graph& graph, const Node& node) {
     line += "}";
   }
   for (size_t i = 0; i < node.sources.size(); ++i)
-    line += (i == 0 ? "  # " : " + ") + node.sources[i];
+    line += (i == 0 ? "  # " : " + ") + EscapeControl(node.sources[i]);
   return line + "\n";
 }
 
 }  // namespace
 
 std::string Print(const Graph& graph) {
-  std::string text = fmt::format("graph \"{}\" {{\n", graph.name);
+  std::string text = fmt::format("graph \"{}\" {{\n", EscapeControl(graph.name));
   for (int id : graph.inputs()) {
     text += fmt::format("  input {}: {}\n", Ref(graph, id), graph.type(id).ToString());
   }
@@ -67,7 +70,7 @@ std::string Print(const Graph& graph) {
   }
   for (int id : graph.order()) text += NodeLine(graph, graph.node(id));
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
-    text += fmt::format("  output \"{}\": {}\n", graph.output_names()[i],
+    text += fmt::format("  output \"{}\": {}\n", EscapeControl(graph.output_names()[i]),
                         Ref(graph, graph.outputs()[i]));
   }
   return text + "}\n";

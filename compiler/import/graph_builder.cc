@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "compiler/graph/op_list.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/control_flow.h"
@@ -73,7 +74,7 @@ void GraphBuilder::CollectUnknown(const NodeList& nodes,
     if (domain.empty() && IsControlFlow(op)) continue;
     auto& [count, names] = unknown[domain.empty() ? op : domain + "." + op];
     if (++count > kNamesShown) continue;
-    names += fmt::format("{}'{}'", count == 1 ? "" : ", ", NodeName(node, n));
+    names += fmt::format("{}'{}'", count == 1 ? "" : ", ", EscapeControl(NodeName(node, n)));
   }
 }
 
@@ -114,7 +115,7 @@ Status GraphBuilder::AddNodes(const NodeList& nodes, const std::vector<std::stri
 
 Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& name,
                              const std::unordered_set<std::string>& read, Scope& scope) {
-  const auto named = [&] { return fmt::format("{} '{}'", node.op_type(), name); };
+  const auto named = [&] { return fmt::format("{} '{}'", node.op_type(), EscapeControl(name)); };
   if (std::max(node.input_size(), node.output_size()) > kMaxOperands) {
     return ResourceExhausted(
         fmt::format("{} has more than {} inputs or outputs", named(), kMaxOperands));

@@ -170,6 +170,10 @@ class ModelBuilder {
         return InvalidArgument(fmt::format("output '{}' is defined nowhere", output.name()));
       }
       graph_.AddOutput(value, output.name());
+      if (options_.declared_outputs == nullptr) continue;
+      if (auto type = DeclaredType(output); type.ok()) {
+        options_.declared_outputs->insert_or_assign(output.name(), *std::move(type));
+      }
     }
     return std::move(graph_);
   }

@@ -30,6 +30,9 @@ struct ImportOptions {
   std::map<std::string, graph::Tensor> values;
   // Lets dimensions stay open, for looking at a model; the passes need static shapes.
   bool allow_open_dims = false;
+  // If not null: takes the outputs' types as the file declares them, by name. Nothing relies on
+  // them, for exporters get them wrong; an output without a readable one is left out.
+  std::map<std::string, graph::ValueType>* declared_outputs = nullptr;
 };
 
 Result<graph::Graph> ImportFile(const std::string& path, const ImportOptions& options = {});

@@ -21,7 +21,9 @@ constexpr std::string_view kExample = R"(Example:
   temper bench model.so --seconds 10 --profile
 Inputs are seeded values. A tenth more time is spent warming up. --profile lists the kernels with
 their arithmetic, bytes, and what bounds them: the machine's multiply-add peak, or copies at the
-level of memory that holds what they touch. Both are measured in turns with the model.)";
+level of memory that holds what they touch. Both are measured in turns with the model. "of bound"
+can exceed 100%: a Winograd convolution does less arithmetic than is counted, and a small kernel
+may find its data in a nearer cache.)";
 
 constexpr size_t kMaxRuns = 10'000'000;
 

@@ -20,7 +20,8 @@ namespace {
 constexpr std::string_view kExample = R"(Example:
   temper doctor
 Shows the target that schedules are kept under, whether measured programs can be jailed, and how
-steady this machine's speed is. Exit status 1 where a measure-worker would refuse to start.)";
+steady this machine's speed is. Exit status 1 where a measure-worker would refuse to start: without
+a jail, or without a free core.)";
 
 // Relative scatter of a fixed piece of arithmetic: half of the middle half's width by the median.
 double MeasureNoise(const Clock& clock) {
@@ -79,6 +80,11 @@ int Doctor(bool json) {
     Print("sandbox      " + (jail.ok() ? std::string("works") : jail.message()) + "\n");
   }
   const int flushed = Flush();
+  if (!folder.ok()) return Fail(folder.status());
+  if (free_cores.empty()) {
+    return Fail(ResourceExhausted(
+        "no core is free for timing: a measure-worker would refuse to start; stop another one"));
+  }
   return jail.ok() ? flushed : kExitFailure;
 }
 

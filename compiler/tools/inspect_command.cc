@@ -117,6 +117,7 @@ int InspectModel(const InspectFlags& flags) {
   if (!origin.ok()) return Fail(origin.status());
   auto model = driver::BuildKernels(flags.model.model, *frontend, *target);
   if (!model.ok()) return Fail(model.status());
+  warnings.insert(warnings.end(), model->warnings.begin(), model->warnings.end());
   std::vector<std::string> schedules(model->workloads.size());
   if (flags.schedules) {
     auto chosen = driver::ChooseSchedules(model->workloads, {*target, flags.model.threads},
@@ -193,6 +194,13 @@ Command AddInspectCommand(CLI::App& root) {
   return {app, [flags, app] {
             flags->target_given = app->count("--target") > 0;
             flags->threads_given = app->count("--threads") > 0;
+            if (IsCompiled(flags->model.model)) {
+              for (const char* option : {"--shape", "--value", "--disable-pass", "--print-after"}) {
+                if (app->count(option) == 0) continue;
+                return FailUsage("inspect", std::string(option) + " is for an ONNX model; " +
+                                                flags->model.model + " is compiled already");
+              }
+            }
             if (app->count("--kernel") > 0) return InspectKernel(*flags);
             if (flags->model.model.empty()) {
               return FailUsage("inspect", "give a model, or --db with --kernel");

@@ -274,13 +274,19 @@ std::string ProfileTable(const temper_model* model, const Profile& profile) {
     text += fmt::format(", {} {:.0f} GB/s", LevelName(static_cast<Level>(i)),
                         profile.machine.gbytes[i]);
   }
+  const bool beyond = std::any_of(profile.kernels.begin(), profile.kernels.end(),
+                                  [](const KernelProfile& k) { return k.roofline_share > 1; });
+  const char* note =
+      beyond ? "of bound: above 100% where a kernel does less arithmetic than its operation counts "
+               "(Winograd)\nor finds its data in a nearer cache than the bound assumes\n"
+             : "";
   return text + fmt::format(
                     " (copies; {} thread{})\nmemory: scratch {}, weights {}, peak of the "
-                    "process {}\n",
+                    "process {}\n{}",
                     temper_threads(model), temper_threads(model) == 1 ? "" : "s",
                     FormatBytes(static_cast<double>(temper_arena_bytes(model))),
                     FormatBytes(static_cast<double>(temper_weight_bytes(model))),
-                    FormatBytes(profile.peak_rss_bytes));
+                    FormatBytes(profile.peak_rss_bytes), note);
 }
 
 }  // namespace temper::tools

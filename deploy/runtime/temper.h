@@ -1,4 +1,5 @@
-/* Runs models that `temper compile` wrote. C11 or C++; link libtemper.so or libtemper.a.
+/* Runs models that `temper compile` wrote. C11 or C++; link libtemper.so, or
+ * libtemper.a with -lm.
  *
  *   temper_model* model;
  *   if (temper_open("model.so", 1, &model)) { puts(temper_error()); exit(1); }

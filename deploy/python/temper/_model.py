@@ -1,6 +1,7 @@
 """Models: opening, describing, running, profiling."""
 
 import ctypes
+import operator
 import os
 import threading
 from collections import namedtuple
@@ -52,6 +53,10 @@ def load(path, threads=1):
     for another CPU or by a newer compiler.
     """
     library = _runtime()
+    try:
+        threads = operator.index(threads)
+    except TypeError:
+        raise Error(f"threads is {threads!r}: must be a whole number") from None
     if not -1 <= threads <= 1 << 30:  # would wrap around in C
         raise Error(f"{threads} threads: must be 1 to 1024, or 0 for one per core")
     handle = ctypes.c_void_p()

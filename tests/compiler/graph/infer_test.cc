@@ -145,6 +145,11 @@ TEST(InferTest, Movement) {
             "Tile 'n': repeats is [4611686018427387904]");
   EXPECT_EQ(Infer("Gather", {T({4, 5}), T({2, 3}, DType::kInt64)}, {{"axis", int64_t{1}}}),
             "float32[4,2,3]");
+  EXPECT_EQ(Infer("Gather", {T({4, 5}), C({-5, 4})}, {{"axis", int64_t{1}}}), "float32[4,2]");
+  EXPECT_EQ(Infer("Gather", {T({4, 5}), C({0, 5})}, {{"axis", int64_t{1}}}),
+            "Gather 'n': index 5 is out of range for dimension 1 of [4,5]");
+  EXPECT_EQ(Infer("GatherElements", {T({4}), C({-5})}),
+            "GatherElements 'n': index -5 is out of range for dimension 0 of [4]");
 }
 
 TEST(InferTest, ShapeValues) {

@@ -257,7 +257,7 @@ class Load(unittest.TestCase):
             with self.subTest(name=name):
                 with self.assertRaisesRegex(temper.Error, message):
                     temper.load(MODELS / name)
-        for threads in (-1, 100000, 2**32 + 1):
+        for threads in (-1, 100000, 2**32 + 1, 1.5, "2", None):
             with self.assertRaisesRegex(temper.Error, "threads"):
                 temper.load(TOY, threads=threads)
 

@@ -25,7 +25,11 @@ class OpenTest : public testing::Test {
         fs::path(testing::TempDir()) / ("temper_open_" + std::to_string(getpid())) / test->name();
     fs::create_directories(folder_);
   }
-  void TearDown() override { fs::remove_all(folder_); }
+  void TearDown() override {
+    fs::remove_all(folder_);
+    std::error_code not_empty;  // while other tests of this process use it
+    fs::remove(folder_.parent_path(), not_empty);
+  }
 
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
 

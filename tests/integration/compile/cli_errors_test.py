@@ -1,5 +1,6 @@
 """Wrong usage and bad input of `temper`: one clear message, the right exit status, no abort."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -293,6 +294,53 @@ class Errors(unittest.TestCase):
                    "db", "import", "--db", database, path)
         stats = self.temper("db", "stats", "--db", database, "--json")
         self.assertEqual(json.loads(stats.stdout)["records"], 0)
+
+    def test_doctor_without_a_free_core(self):
+        locks = f"{self.folder}/locks"
+        os.mkdir(locks)
+        held = []
+        for core in os.sched_getaffinity(0):
+            held.append(open(f"{locks}/core-{core}.lock", "w"))
+            fcntl.flock(held[-1], fcntl.LOCK_EX)
+        done = subprocess.run([TEMPER, "doctor"], capture_output=True, text=True, timeout=60,
+                              env=os.environ | {"TEMPER_CORE_LOCKS": locks})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no core is free", done.stderr)
+        for file in held:
+            file.close()
+
+    def test_node_names_are_escaped(self):
+        b = networks.Builder()
+        b.node("Relu", [b.input("x", [4])], ["y"])
+        b.output("y")
+        b.nodes[0].name = "two\nlines"
+        path = self.file("name.onnx", b.model("name").SerializeToString())
+        shown = self.temper("inspect", path).stdout
+        self.assertIn("two\\nlines", shown)
+        self.assertNotIn("two\nlines", shown)
+        b.nodes[0].op_type = "Frobnicate"
+        path = self.file("name.onnx", b.model("name").SerializeToString())
+        self.fails(1, ["'two\\nlines'"], "inspect", path)
+
+    def test_a_wrongly_declared_output_is_told(self):
+        for shape, words in [([5], ["'y'", "float32[5]", "float32[4]"]), ([4], []), (["n"], [])]:
+            b = networks.Builder()
+            b.node("Relu", [b.input("x", [4])], ["y"])
+            b.output("y", shape=shape)
+            path = self.file("declared.onnx", b.model("declared").SerializeToString())
+            done = self.temper("compile", path, "-o", f"{self.folder}/declared.so")
+            self.assertEqual(done.returncode, 0)
+            for word in words:
+                self.assertIn(word, done.stderr)
+            self.assertEqual("is declared as" in done.stderr, bool(words), done.stderr)
+
+    def test_options_of_models_on_a_compiled_one(self):
+        path = networks.save(self.folder, "plumbing")
+        compiled = f"{self.folder}/m.so"
+        self.assertEqual(self.temper("compile", path, "-o", compiled).returncode, 0)
+        self.fails(2, ["--shape", "m.so is compiled"], "inspect", compiled, "--shape", "x=1")
+        self.fails(2, ["--print-after", "m.so is compiled"], "inspect", compiled, "--print-after",
+                   "import")
 
     def test_local_tuning_shows_why_the_server_ends(self):
         path = networks.save(self.folder, "plumbing")
