@@ -252,6 +252,44 @@ TEST_F(Programs, AKilledServerLosesNothingThatItAcknowledged) {
   EXPECT_EQ(status.phase(), proto::JOB_PHASE_DONE);
 }
 
+TEST_F(Programs, AStoppedServerIsWaitedForByItsWorkerAndByTune) {
+  StartServer();
+  std::string address = address_;
+  StartWorker("steady");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  SubprocessOptions options;
+  options.argv = {BIN "temper", "tune",      TEMPER_SOURCE "/tests/data/small.onnx",
+                  "--shape",    "x=1x3x8x8", "--server",
+                  address,      "--trials",  "300"};
+  options.stderr_mode = Stdio::kNull;
+  auto tune = Subprocess::Start(options);
+  ASSERT_TRUE(tune.ok());
+  proto::JobStatus job;
+  ASSERT_TRUE(Eventually([&] {
+    auto jobs = client->ListJobs();
+    if (jobs.ok() && jobs->jobs_size() > 0) job = jobs->jobs(0);
+    return job.trials() >= 5;
+  }));
+  // Twice: which call meets the end differs.
+  for (int i = 0; i < 2; ++i) {
+    server_->Signal(SIGTERM);
+    auto ended = server_->Wait(30);
+    ASSERT_TRUE(ended.ok());
+    EXPECT_TRUE(ended->Success()) << ended->ToString();
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));  // both meet that nobody answers
+    StartServer(address);
+    auto again = Connect();
+    ASSERT_NE(again, nullptr);
+    ASSERT_TRUE(WaitForWorkers(*again, 1));
+    EXPECT_FALSE(workers_[0].Poll().has_value());
+  }
+  auto finished = tune->Wait(kPatience);
+  ASSERT_TRUE(finished.ok());
+  EXPECT_TRUE(finished->Success()) << finished->ToString();
+}
+
 TEST_F(Programs, SeveralWorkersShareTheWork) {
   if (std::thread::hardware_concurrency() < 2) return;  // a core for each is all they need
   StartServer();

@@ -71,6 +71,10 @@ class Client final : public TunerClient {
       context.set_deadline(In(kDeadlineSeconds));
       status = (stub_.get()->*method)(&context, request, &reply);
       if (status.ok()) return reply;
+      // Nobody else cancels: gRPC does it with the calls that meet a server which is ending.
+      if (status.error_code() == grpc::StatusCode::CANCELLED) {
+        status = {grpc::StatusCode::UNAVAILABLE, "the tuner-server is stopping"};
+      }
       if (status.error_code() != grpc::StatusCode::UNAVAILABLE) break;
       if (attempt == 0) channel_->WaitForConnected(In(kReconnectSeconds));
     }

@@ -51,6 +51,10 @@ class GrpcClient final : public MeasureClient {
     if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
       return DeadlineExceeded("no answer from " + address_ + " in time");
     }
+    // Nobody else cancels: gRPC does it with the calls that meet a server which is ending.
+    if (status.error_code() == grpc::StatusCode::CANCELLED) {
+      return Unavailable("the server at " + address_ + " is stopping");
+    }
     return Status(static_cast<Code>(status.error_code()), status.error_message());
   }
 
