@@ -1,10 +1,14 @@
 #include "compiler/tools/loaded_model.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <new>
 
 #include "base/seeded_values.h"
 #include "compiler/graph/tensor.h"
 #include "compiler/graph/type.h"
+#include "compiler/tools/console.h"
 
 namespace temper::tools {
 namespace {
@@ -30,7 +34,19 @@ Result<Array> NewArray(const temper_tensor_info& info) {
   Array array{dtype, MaxShape(info), {}};
   const auto bytes = graph::ByteCount(dtype, array.shape);
   if (!bytes) return ResourceExhausted(fmt::format("tensor {} is too large", info.name));
-  array.data.resize(*bytes);
+  const std::string too_large = fmt::format(
+      "there is no memory for the {} of {}. Use a machine with more, or compile the "
+      "model for smaller shapes.",
+      FormatBytes(static_cast<double>(*bytes)), Describe(info));
+  // What the system promises but does not have would end the process when it is filled.
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (static_cast<double>(*bytes) > memory) return ResourceExhausted(too_large);
+  try {
+    array.data.resize(*bytes);
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(too_large);
+  }
   return array;
 }
 

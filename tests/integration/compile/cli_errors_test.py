@@ -358,6 +358,27 @@ class Errors(unittest.TestCase):
         path = networks.save(self.folder, "residual")
         self.fails(1, ["Conv", "temper tune"], "compile", path, "-o", self.out, "--require-tuned")
 
+    def test_tensors_that_no_memory_holds(self):
+        b = networks.Builder(1)
+        x = b.input("x", [1 << 20, 1 << 18])
+        b.output(b.node("Relu", [x], ["y"]))
+        compiled = f"{self.folder}/huge.so"
+        path = self.file("huge.onnx", b.model("huge").SerializeToString())
+        report = self.temper("compile", path, "-o", compiled, "--json")
+        self.assertEqual(report.returncode, 0, report.stderr)
+        kernel = json.loads(report.stdout)["kernels"][0]["workload"]
+        self.fails(1, ["no memory", "x float32"], "bench", compiled)
+        self.fails(1, ["no memory", "x float32"], "inspect", compiled, "--kernel", kernel)
+        b = networks.Builder(1)
+        x = b.input("x", [1])
+        shape = b.constant(np.array([1 << 20, 1 << 20], np.int64))
+        b.output(b.node("Expand", [x, shape], ["y"]))
+        path = self.file("wide.onnx", b.model("wide").SerializeToString())
+        self.assertEqual(self.temper("compile", path, "-o", compiled).returncode, 0)
+        np.save(f"{self.folder}/x.npy", np.zeros(1, np.float32))
+        self.fails(1, ["no memory", "y float32"], "run", compiled, "--input",
+                   f"x=@{self.folder}/x.npy")
+
     def test_inputs_of_run(self):
         path = networks.save(self.folder, "plumbing")
         compiled = f"{self.folder}/m.so"
