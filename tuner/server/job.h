@@ -46,6 +46,7 @@ struct Job {
   proto::JobStatus status;                 // as last published
   std::map<Outcome, int64_t> outcomes;     // of this job, earlier runs of the server included
   int64_t trials = 0;                      // the same, the final round aside
+  std::string fault;                       // why the latest candidate could not be measured
   double seconds_before = 0;               // spent before this run of the server
   double saved_at = 0;                     // when the progress was last stored
   double model_saved_at = 0;               // the same of the cost model; the search thread's

@@ -13,6 +13,12 @@ namespace {
 constexpr double kPublishSeconds = 0.5;  // a running job's state is news so often at least
 constexpr double kCoreLookSeconds = 5;   // how often locked cores are looked for
 
+// Whether no trial says anything of its candidate. REQUIRES the service's mutex.
+bool NothingMeasured(const Job& job) {
+  return std::all_of(job.outcomes.begin(), job.outcomes.end(),
+                     [](const auto& entry) { return entry.first == Outcome::kInfrastructure; });
+}
+
 }  // namespace
 
 Status TuningService::Resume() {
@@ -233,9 +239,13 @@ bool TuningService::SearchJob(Job& job) {
   return !results.empty() || !proposed.empty();
 }
 
-void TuningService::FinishJob(Job& job, db::JobState state, const std::string& message) {
+void TuningService::FinishJob(Job& job, db::JobState state, std::string message) {
   SaveModel(job);
   Lock lock(mutex_);
+  if (state == db::JobState::kDone && !job.fault.empty() && NothingMeasured(job)) {
+    state = db::JobState::kFailed;
+    message = "no candidate could be measured: " + job.fault;
+  }
   fleet_.Cancel(job.number);
   for (const auto& entry : job.candidates) unit_jobs_.erase(entry.first);
   job.candidates.clear();

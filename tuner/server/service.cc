@@ -94,6 +94,7 @@ void TuningService::TakeResults(const proto::SynchronizeRequest& request,
       std::string reason = believable.ok() ? result.message() : believable.message();
       log_.Warning("worker {}: {}", worker.name(), reason);
       fleet_.Fault(request.worker(), result.unit(), reason.substr(0, 1000));
+      job->second->fault = reason.substr(0, 1000);
       settle(result);
       continue;
     }
@@ -209,7 +210,7 @@ Result<proto::SubmitJobReply> TuningService::SubmitJob(const proto::SubmitJobReq
       return FailedPrecondition("no worker is connected that runs kernels of " +
                                 std::to_string(request.threads()) +
                                 " threads; start measure-worker --server with this server's "
-                                "address, or name a target");
+                                "address and --threads, or name a target");
     }
     if (kinds.size() > 1) {
       return FailedPrecondition("workers of " + std::to_string(kinds.size()) +

@@ -79,7 +79,9 @@ class TuningService {
   Status AddJob(std::unique_ptr<Job> job);
   Status StartSearch(Job& job);
   bool SearchJob(Job& job);
-  void FinishJob(Job& job, db::JobState state, const std::string& message);
+  // A job that would be done, but none of whose candidates could be measured, fails with the
+  // reason.
+  void FinishJob(Job& job, db::JobState state, std::string message);
   void SaveProgress(Job& job);
   // The stored cost model of the job's target, empty where there is none that can be used.
   std::string LoadModel(const Job& job);

@@ -377,7 +377,9 @@ TEST_F(ServiceTest, ACandidateThatFailsThreeTimesIsATrialWithItsReason) {
   }
   Search();
   auto status = Watch(job);
-  EXPECT_EQ(status.phase(), proto::JOB_PHASE_DONE);
+  // Nothing was measured at all, so the job has failed, and says why.
+  EXPECT_EQ(status.phase(), proto::JOB_PHASE_FAILED);
+  EXPECT_NE(status.message().find("no disk"), std::string::npos) << status.message();
   EXPECT_EQ(status.trials(), 1);
   EXPECT_EQ(status.outcomes(0).outcome(), "infrastructure");
   std::string detail;
