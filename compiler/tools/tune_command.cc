@@ -120,6 +120,12 @@ Result<Target> ChooseTarget(const TuneFlags& flags, bool given, tuner::TunerClie
   return ParseTarget(flags.model.target);
 }
 
+// What starts a worker that can time kernels of `threads` threads.
+std::string WorkerCommand(const std::string& address, int threads) {
+  return "measure-worker --server " + address +
+         (threads > 1 ? " --threads " + std::to_string(threads) : "");
+}
+
 Status WaitForLocalWorker(tuner::TunerClient& client, tuner::LocalServices& local) {
   auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(kWorkerSeconds);
   while (std::chrono::steady_clock::now() < deadline && !interrupted) {
@@ -258,9 +264,12 @@ int Tune(const TuneFlags& flags, bool target_given) {
   }
   auto job = (*client)->SubmitJob(request);
   if (!job.ok()) return Fail(job.status());
+  const std::string start_worker = WorkerCommand(address, flags.model.threads);
+  const std::string fitting_worker =
+      target->name +
+      (flags.model.threads > 1 ? fmt::format(" with {} threads", flags.model.threads) : "");
   if (job->workers() == 0) {
-    Warn("no worker for " + target->name + " is connected; start measure-worker --server " +
-         address);
+    Warn("no worker for " + fitting_worker + " is connected; start " + start_worker);
   }
   Display display(flags.json);
   bool deserted = false;
@@ -272,18 +281,18 @@ int Tune(const TuneFlags& flags, bool target_given) {
   if (int flushed = Flush(); flushed != kExitOk) return flushed;
   if (status->phase() == proto::JOB_PHASE_FAILED) return Fail(Internal(status->message()));
   if (deserted) {
-    return Fail(Unavailable(
-        fmt::format("no worker for {} was connected for {}; what {} trials found is kept. Start "
-                    "measure-worker --server {}, then tune again; --wait-for-worker waits longer",
-                    target->name, flags.wait_for_worker, status->trials(), address)));
+    return Fail(Unavailable(fmt::format(
+        "no worker for {} was connected for {}; what {} trials found is kept. Start {}, "
+        "then tune again; --wait-for-worker waits longer",
+        fitting_worker, flags.wait_for_worker, status->trials(), start_worker)));
   }
   if (status->phase() == proto::JOB_PHASE_CANCELLED) {
     Warn("stopped; what was measured is kept");
     return kExitFailure;
   }
   if (job->workers() == 0 && status->trials() == 0) {
-    return Fail(Unavailable("nothing was measured, since no worker was connected; start " +
-                            ("measure-worker --server " + address)));
+    return Fail(Unavailable("nothing was measured, since no worker for " + fitting_worker +
+                            " was connected; start " + start_worker));
   }
   return kExitOk;
 }

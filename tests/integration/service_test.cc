@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "base/subprocess.h"
@@ -313,6 +315,41 @@ TEST_F(Programs, SeveralWorkersShareTheWork) {
   EXPECT_NE(refused->errors.find("cores"), std::string::npos) << refused->errors;
 }
 
+std::set<std::string> BuildFolders() {
+  std::set<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    std::string name = entry.path().filename();
+    if (name.starts_with("build")) folders.insert(name);
+  }
+  return folders;
+}
+
+TEST_F(Programs, AWorkerOutsideASandboxLeavesNoFolder) {
+  const std::set<std::string> before = BuildFolders();
+  StartServer();
+  SubprocessOptions options;
+  options.argv = {BIN "measure-worker", "--server", address_, "--allow-unsandboxed"};
+  // No bubblewrap is found.
+  options.environment =
+      std::vector<std::string>{"PATH=/nowhere", "TEMPER_CORE_LOCKS=" + folder_->path() + "/locks"};
+  options.die_with_parent = true;
+  auto worker = Subprocess::Start(options);
+  ASSERT_TRUE(worker.ok());
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  auto devices = client->ListDevices();
+  ASSERT_TRUE(devices.ok());
+  EXPECT_TRUE(devices->devices(0).unsandboxed());
+  auto status = WaitForEnd(*client, Submit(*client, 10, "job"));
+  EXPECT_EQ(status.trials(), 10);
+  worker->Signal(SIGTERM);
+  auto ended = worker->Wait(30);
+  ASSERT_TRUE(ended.ok());
+  EXPECT_TRUE(ended->Success()) << ended->ToString();
+  EXPECT_EQ(BuildFolders(), before);
+}
+
 TEST_F(Programs, LocalServicesStartServeAndStop) {
   tuner::LocalOptions options;
   options.program_folder = std::string(BIN).substr(0, std::string(BIN).size() - 1);
@@ -358,6 +395,33 @@ TEST_F(Programs, TuneSaysWhenNoServerIsThere) {
   EXPECT_NE(run->errors.find("127.0.0.1:1"), std::string::npos) << run->errors;
 }
 
+TEST_F(Programs, TuneNamesTheThreadsOfTheWorkerThatIsMissing) {
+  StartServer();
+  StartWorker("one thread");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  SubprocessOptions options;
+  options.argv = {BIN "temper",
+                  "tune",
+                  TEMPER_SOURCE "/tests/data/small.onnx",
+                  "--shape",
+                  "x=1x3x8x8",
+                  "--server",
+                  address_,
+                  "--threads",
+                  "2",
+                  "--wait-for-worker",
+                  "1s"};
+  auto run = RunCaptured(options, "", 60);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->status.code, 1);
+  const std::string start = "measure-worker --server " + address_ + " --threads 2";
+  const size_t warned = run->errors.find(start);  // at the start, and at the end
+  ASSERT_NE(warned, std::string::npos) << run->errors;
+  EXPECT_NE(run->errors.find(start, warned + 1), std::string::npos) << run->errors;
+}
+
 TEST_F(Programs, WrongUseIsToldClearly) {
   auto run = [&](std::vector<std::string> argv) {
     SubprocessOptions options;
@@ -371,6 +435,8 @@ TEST_F(Programs, WrongUseIsToldClearly) {
   EXPECT_EQ(taken.status.code, 1);
   EXPECT_NE(taken.errors.find(address_), std::string::npos) << taken.errors;
   EXPECT_NE(taken.errors.find("in use"), std::string::npos) << taken.errors;
+  EXPECT_FALSE(FileExists(folder_->File("other.db"))) << "nothing is made in vain";
+  EXPECT_FALSE(FileExists(folder_->File("other.db-lock")));
   auto open = run({BIN "tuner-server", "--listen", "0.0.0.0:0", "--db", folder_->File("o.db")});
   EXPECT_EQ(open.status.code, 1);
   EXPECT_NE(open.errors.find("TLS"), std::string::npos) << open.errors;

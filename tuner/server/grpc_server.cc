@@ -1,9 +1,12 @@
 #include "tuner/server/grpc_server.h"
 
 #include <grpcpp/grpcpp.h>
+#include <netdb.h>
+#include <sys/socket.h>
 
 #include <chrono>
 
+#include "base/file.h"
 #include "base/host_port.h"
 #include "base/text.h"
 #include "proto/measure.grpc.pb.h"
@@ -21,6 +24,12 @@ grpc::Status Answer(Result<T> result, T* reply) {
   }
   *reply = std::move(*result);
   return grpc::Status::OK;
+}
+
+Status CannotListen(const std::string& listen) {
+  return Unavailable("cannot listen on " + listen +
+                     ": the port is in use or not allowed; choose another with --listen, or "
+                     "port 0 for a free one");
 }
 
 class MeasureHandlers final : public proto::MeasureService::Service {
@@ -94,11 +103,7 @@ class Server final : public GrpcServer {
     builder.RegisterService(&measure_);
     builder.RegisterService(&tuner_);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port == 0) {
-      return Unavailable("cannot listen on " + listen +
-                         ": the port is in use or not allowed; choose another with --listen, or "
-                         "port 0 for a free one");
-    }
+    if (server_ == nullptr || port == 0) return CannotListen(listen);
     address_ = listen.substr(0, listen.rfind(':') + 1) + std::to_string(port);
     return OkStatus();
   }
@@ -140,6 +145,30 @@ Status CheckListenAddress(const std::string& listen) {
                             "listen on 127.0.0.1 and tunnel to it, for example with ssh -L");
   }
   return OkStatus();
+}
+
+Status CheckPortIsFree(const std::string& listen) {
+  TEMPER_ASSIGN_OR_RETURN(const HostPort address, ParseHostPort(listen, /*allow_port_zero=*/true));
+  if (address.port == 0) return OkStatus();
+  std::string host = address.host;
+  if (host.front() == '[') host = host.substr(1, host.size() - 2);
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(host.c_str(), std::to_string(address.port).c_str(), &hints, &found) != 0) {
+    return CannotListen(listen);
+  }
+  bool free = false;  // one address of a name is enough
+  for (const addrinfo* a = found; a != nullptr && !free; a = a->ai_next) {
+    ScopedFd socket_fd(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
+    const int on = 1;  // as gRPC does; it still fails where somebody listens
+    free = socket_fd.valid() &&
+           setsockopt(socket_fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+           bind(socket_fd.get(), a->ai_addr, a->ai_addrlen) == 0;
+  }
+  freeaddrinfo(found);
+  return free ? OkStatus() : CannotListen(listen);
 }
 
 Result<std::unique_ptr<GrpcServer>> StartGrpcServer(const std::string& listen,

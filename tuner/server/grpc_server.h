@@ -27,4 +27,7 @@ Result<std::unique_ptr<GrpcServer>> StartGrpcServer(const std::string& listen,
 // address, PERMISSION_DENIED for what is not loopback.
 Status CheckListenAddress(const std::string& listen);
 
+// UNAVAILABLE where the port is in use now, so that nothing else is begun in vain.
+Status CheckPortIsFree(const std::string& listen);
+
 }  // namespace temper::tuner

@@ -34,6 +34,8 @@ int Run(const Flags& flags) {
     const int failed = Fail(address.WithContext("--listen"));
     return address.code() == Code::kInvalidArgument ? 2 : failed;
   }
+  // Before a database is made.
+  if (Status free = tuner::CheckPortIsFree(flags.listen); !free.ok()) return Fail(free);
 
   // Blocked in every thread made from here on, and read below.
   sigset_t endings;

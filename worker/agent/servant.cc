@@ -9,6 +9,11 @@
 #include "base/text.h"
 
 namespace temper::agent {
+namespace {
+
+constexpr double kEndSeconds = 1;  // that a program may take to end by itself
+
+}  // namespace
 
 Status Servant::Start() {
   TEMPER_ASSIGN_OR_RETURN(auto ends, FrameChannel::MakePair());
@@ -20,6 +25,11 @@ Status Servant::Start() {
   channel_ = std::move(ends.first);
   ++starts_;
   return OkStatus();
+}
+
+Servant::~Servant() {
+  channel_.Close();
+  if (child_.has_value()) (void)child_->Wait(kEndSeconds).ok();
 }
 
 void Servant::Stop() {

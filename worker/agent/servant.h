@@ -25,6 +25,11 @@ struct Answer {
 class Servant {
  public:
   explicit Servant(sandbox::JailOptions options) : options_(std::move(options)) {}
+  // An idle program sees its socket's end, puts away its files and ends; it is killed if it does
+  // not.
+  ~Servant();
+  Servant(const Servant&) = delete;
+  Servant& operator=(const Servant&) = delete;
 
   // Sends a request with descriptors (borrowed) and waits for the reply. Starts the program if it
   // does not run; when the time is over, or the program ends instead, it is gone afterwards.
