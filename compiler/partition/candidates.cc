@@ -1,5 +1,7 @@
 #include "compiler/partition/candidates.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -11,6 +13,7 @@ namespace {
 
 using graph::Graph;
 using graph::kNone;
+using graph::Node;
 using ops::OpKind;
 
 // Bounds on a group, far above what real epilogues need.
@@ -99,6 +102,14 @@ class Growth {
   const std::vector<size_t>& position_;
 };
 
+// Of a node that constant folding replaces by its result, unless that is too large.
+std::string WhyStillThere(const Graph& graph, const Node& node) {
+  if (!node.Is("ConstantOfShape") && !node.Is("Range")) return "";
+  const graph::ValueType& type = graph.type(node.outputs[0]);
+  return fmt::format(": its result, {}{}, is too large to be computed when the model is compiled",
+                     Name(*type.dtype), graph::ShapeToString(type.StaticShape()));
+}
+
 }  // namespace
 
 Result<Candidates> Candidates::Create(const Graph& graph, const ops::Halos& halos) {
@@ -110,7 +121,8 @@ Result<Candidates> Candidates::Create(const Graph& graph, const ops::Halos& halo
     candidates.position_[static_cast<size_t>(id)] = i;
     if (IsEmpty(graph, graph.node(id))) continue;
     candidates.seeds_.push_back(id);
-    if (ops::FindBuilder(graph.node(id)) == nullptr) unknown += "\n  " + graph.node(id).Describe();
+    if (ops::FindBuilder(graph.node(id)) != nullptr) continue;
+    unknown += "\n  " + graph.node(id).Describe() + WhyStillThere(graph, graph.node(id));
   }
   if (!unknown.empty()) return Unimplemented("no kernel is known for these nodes:" + unknown);
   return candidates;

@@ -255,6 +255,17 @@ TEST(Partition, InputsAndConstantsAsOutputsAreCopied) {
   EXPECT_EQ(p.kernels.size(), 4u);
 }
 
+TEST(Partition, AConstantThatIsTooLargeIsNamedAsSuch) {
+  Net net;
+  const int shape = net.graph.AddConstant(
+      "shape", graph::MakeInts({2}, std::vector<int64_t>{int64_t{1} << 20, int64_t{1} << 16}));
+  net.Output(net.Node("ConstantOfShape", {shape}, {int64_t{1} << 20, int64_t{1} << 16}));
+  const auto p = PartitionGraph(net.graph, {});
+  ASSERT_FALSE(p.ok());
+  EXPECT_NE(p.status().message().find("[1048576,65536], is too large"), std::string::npos)
+      << p.status().message();
+}
+
 TEST(Partition, UnknownOperatorsAreAllNamed) {
   Net net;
   const int x = net.Input({2, 3});
