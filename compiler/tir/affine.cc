@@ -355,21 +355,7 @@ Expr Simplifier::Simplify(const Expr& e) {
     const Expr* value = Mapped(e);
     return value ? Simplifier({}, bounds_).Simplify(*value) : e;
   }
-  auto ops = e->operands();
-  if (ops.empty()) return e;
-  bool changed = false;
-  Expr stack[8];
-  std::vector<Expr> heap;
-  Expr* out = stack;
-  if (ops.size() > 8) {
-    heap.resize(ops.size());
-    out = heap.data();
-  }
-  for (size_t i = 0; i < ops.size(); ++i) {
-    out[i] = Simplify(ops[i]);
-    changed |= out[i].get() != ops[i].get();
-  }
-  return changed ? e->WithOperands({out, ops.size()}) : e;
+  return MapOperands(e, [&](const Expr& operand) { return Simplify(operand); });
 }
 
 Affine ToAffine(const Expr& e, const Bounds& bounds) { return Simplifier({}, bounds).ToAffine(e); }

@@ -335,21 +335,7 @@ Expr Substitute(const Expr& e, std::span<const Expr> map) {
     auto id = static_cast<size_t>(e->var_id());
     return id < map.size() && map[id] ? map[id] : e;
   }
-  auto ops = e->operands();
-  if (ops.empty()) return e;
-  bool changed = false;
-  Expr stack[8];
-  std::vector<Expr> heap;
-  Expr* out = stack;
-  if (ops.size() > 8) {
-    heap.resize(ops.size());
-    out = heap.data();
-  }
-  for (size_t i = 0; i < ops.size(); ++i) {
-    out[i] = Substitute(ops[i], map);
-    changed |= out[i].get() != ops[i].get();
-  }
-  return changed ? e->WithOperands({out, ops.size()}) : e;
+  return MapOperands(e, [&](const Expr& operand) { return Substitute(operand, map); });
 }
 
 }  // namespace temper::tir

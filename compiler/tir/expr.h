@@ -227,12 +227,12 @@ Expr ReduceLanes(ExprKind combiner, const Expr& vector);
 bool Equal(const Expr& a, const Expr& b);
 uint64_t HashOf(const Expr& e);
 
-// Rebuilds `e` bottom-up: `f` is called on each node after its operands were replaced and may
-// return another expression, or null to keep it. Shared nodes that do not change stay shared.
+// `e` with each operand replaced by f(operand); `e` itself where none changes, so that shared nodes
+// stay shared.
 template <typename F>
-Expr Rewrite(const Expr& e, F&& f) {
-  Expr node = e;
+Expr MapOperands(const Expr& e, F&& f) {
   auto ops = e->operands();
+  if (ops.empty()) return e;
   bool changed = false;
   Expr stack[8];
   std::vector<Expr> heap;
@@ -242,11 +242,18 @@ Expr Rewrite(const Expr& e, F&& f) {
     out = heap.data();
   }
   for (size_t i = 0; i < ops.size(); ++i) {
-    out[i] = Rewrite(ops[i], f);
+    out[i] = f(ops[i]);
     changed |= out[i].get() != ops[i].get();
   }
-  if (changed) node = e->WithOperands({out, ops.size()});
-  Expr replaced = f(static_cast<const Expr&>(node));
+  return changed ? e->WithOperands({out, ops.size()}) : e;
+}
+
+// Rebuilds `e` bottom-up: `f` is called on each node after its operands were replaced and may
+// return another expression, or null to keep it. Shared nodes that do not change stay shared.
+template <typename F>
+Expr Rewrite(const Expr& e, F&& f) {
+  const Expr node = MapOperands(e, [&](const Expr& operand) { return Rewrite(operand, f); });
+  Expr replaced = f(node);
   return replaced ? replaced : node;
 }
 
