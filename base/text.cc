@@ -41,6 +41,36 @@ std::string JoinStrings(const std::vector<std::string>& pieces, std::string_view
   return joined;
 }
 
+std::string JoinNames(const std::vector<std::string>& names) {
+  std::string joined;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) joined += ',';
+    for (char c : names[i]) {
+      if (c == ',' || c == '\\') joined += '\\';
+      joined += c;
+    }
+  }
+  return joined;
+}
+
+std::vector<std::string> SplitNames(std::string_view text) {
+  std::vector<std::string> names;
+  if (text.empty()) return names;
+  names.emplace_back();
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escaped =
+        text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == ',' || text[i + 1] == '\\');
+    if (escaped) {
+      names.back() += text[++i];
+    } else if (text[i] == ',') {
+      names.emplace_back();
+    } else {
+      names.back() += text[i];
+    }
+  }
+  return names;
+}
+
 std::string_view StripWhitespace(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\v\f";
   size_t first = text.find_first_not_of(kSpace);

@@ -16,6 +16,12 @@ std::vector<std::string_view> SplitString(std::string_view text, char separator)
 
 std::string JoinStrings(const std::vector<std::string>& pieces, std::string_view separator);
 
+// Lists of names that may hold the separator, as a compiled model's steps have them: joined by
+// commas, with a backslash before a comma or backslash that is part of a name. SplitNames undoes
+// it, lets any other backslash stand for itself, and is empty for "".
+std::string JoinNames(const std::vector<std::string>& names);
+std::vector<std::string> SplitNames(std::string_view text);
+
 // Without spaces, tabs, line ends at either end.
 std::string_view StripWhitespace(std::string_view text);
 

@@ -1,4 +1,4 @@
-// A compiled model as a list of kernel calls: what the generated `run` of a temper_module does.
+// A compiled model as lists of kernel calls: what the generated `run` of a temper_module does.
 //
 // The kernels are hidden symbols of other objects in the same link; the weights are the hidden
 // symbol `temper_weights` (elf_weights.h). Every argument is found in one of four places.
@@ -50,14 +50,23 @@ struct ModuleValue {
   std::vector<bool> open = {};
 };
 
+// The calls for one set of shapes.
+struct ModuleSpecialization {
+  std::vector<ModuleValue> inputs, outputs;
+  std::vector<ModuleStep> steps;
+  int64_t arena_bytes = 0;
+  // The last so many inputs have defaults: compiled in, or at these places in the weights.
+  int optional_count = 0;
+  bool fixed_defaults = false;
+  std::vector<int64_t> defaults;  // bytes into temper_weights, one each unless fixed
+};
+
 struct ModulePlan {
   int threads = 1;
   std::string producer;
-  std::vector<ModuleValue> inputs, outputs;
-  std::vector<ModuleStep> steps;
-  std::vector<ModuleWorkload> workloads;  // none: no table of them
-  int64_t arena_bytes = 0;
-  int64_t weight_bytes = 0;  // 0: temper_weights is not referred to
+  std::vector<ModuleSpecialization> specializations;  // at least one
+  std::vector<ModuleWorkload> workloads;              // none: no table of them
+  int64_t weight_bytes = 0;                           // 0: temper_weights is not referred to
 };
 
 }  // namespace temper::codegen

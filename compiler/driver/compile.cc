@@ -1,5 +1,6 @@
 #include "compiler/driver/compile.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -66,20 +67,35 @@ Status PutInPlace(const std::string& from, const std::string& to) {
 CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
                      const codegen::ModulePlan& plan) {
   CompileReport report;
-  report.arena_bytes = plan.arena_bytes;
   report.weight_bytes = plan.weight_bytes;
   report.distinct_kernels = static_cast<int>(model.workloads.size());
-  for (size_t k = 0; k < model.kernels.size(); ++k) {
-    const ModelKernel& kernel = model.kernels[k];
-    const codegen::ModuleStep& s = plan.steps[k];
-    if (kernel.call) {
-      report.kernels.push_back(
-          {kernel.nodes, kernel.call->op, "", SourceLevel::kPrior, "", 0, 0, s.bytes});
-      continue;
+  for (size_t i = 0; i < plan.specializations.size(); ++i) {
+    const codegen::ModuleSpecialization& planned = plan.specializations[i];
+    report.arena_bytes = std::max(report.arena_bytes, planned.arena_bytes);
+    SpecializationReport& s = report.specializations.emplace_back();
+    s.arena_bytes = planned.arena_bytes;
+    for (const codegen::ModuleValue& input : planned.inputs) {
+      s.inputs.emplace_back(input.name, input.shape);
     }
-    report.kernels.push_back({kernel.nodes, model.workloads[kernel.workload].name, s.workload,
-                              chosen[kernel.workload].level, s.schedule, s.expected_us, s.flops,
-                              s.bytes});
+    const std::vector<ModelKernel>& kernels = model.specializations[i].kernels;
+    for (size_t k = 0; k < kernels.size(); ++k) {
+      const ModelKernel& kernel = kernels[k];
+      const codegen::ModuleStep& step = planned.steps[k];
+      KernelReport& r = report.kernels.emplace_back();
+      r.specialization = static_cast<int>(i);
+      r.nodes = kernel.nodes;
+      r.bytes = step.bytes;
+      if (kernel.call) {
+        r.name = kernel.call->op;
+        continue;
+      }
+      r.name = model.workloads[kernel.workload].name;
+      r.workload = step.workload;
+      r.source = chosen[kernel.workload].level;
+      r.schedule = step.schedule;
+      r.expected_us = step.expected_us;
+      r.flops = step.flops;
+    }
   }
   return report;
 }

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -34,6 +35,7 @@ struct CompileOptions {
 
 // One kernel call of the compiled model, in order.
 struct KernelReport {
+  int specialization = 0;
   std::vector<std::string> nodes;
   std::string name;      // for people
   std::string workload;  // hash, hexadecimal
@@ -44,12 +46,19 @@ struct KernelReport {
   int64_t bytes = 0;
 };
 
+// One set of shapes that the model was compiled for.
+struct SpecializationReport {
+  std::vector<std::pair<std::string, graph::Shape>> inputs;
+  int64_t arena_bytes = 0;
+};
+
 struct CompileReport {
   double seconds = 0;
-  int64_t arena_bytes = 0;
+  int64_t arena_bytes = 0;  // the most of any specialization
   int64_t weight_bytes = 0;
   int distinct_kernels = 0;
-  std::vector<KernelReport> kernels;
+  std::vector<SpecializationReport> specializations;
+  std::vector<KernelReport> kernels;  // of all specializations, one after another
   std::vector<std::string> warnings;
 };
 

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <set>
+#include <span>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "compiler/graph/pipeline.h"
@@ -132,61 +136,185 @@ Status CheckDisabledPasses(const std::vector<std::string>& names) {
   return CheckDisabled(Passes(), names);
 }
 
+namespace {
+
+// Constants of earlier specializations, so that equal ones share their memory and become one
+// weight.
+class ConstantPool {
+ public:
+  void Share(graph::Graph& graph) {
+    for (int v = 0; v < graph.value_count(); ++v) {
+      const graph::Value& value = graph.value(v);
+      if (!value.IsConstant() || value.uses.empty()) continue;
+      const graph::Tensor& tensor = *value.constant;
+      auto& alike = known_[Fingerprint(tensor)];
+      const auto same = std::find_if(alike.begin(), alike.end(), [&](const graph::Tensor& other) {
+        return graph::SameBits(tensor, other);
+      });
+      if (same == alike.end()) {
+        alike.push_back(tensor);
+      } else if (same->data != tensor.data) {
+        graph.MakeConstant(v, *same);
+      }
+    }
+  }
+
+ private:
+  // Only to find candidates; what is shared is compared.
+  static uint64_t Fingerprint(const graph::Tensor& tensor) {
+    uint64_t hash = static_cast<uint64_t>(tensor.dtype) + tensor.shape.size();
+    const std::span<const std::byte> bytes = tensor.raw();
+    for (size_t i = 0; i < bytes.size(); i += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + i, std::min<size_t>(8, bytes.size() - i));
+      hash = (hash ^ word) * 0x9E3779B97F4A7C15;
+      hash ^= hash >> 32;
+    }
+    return hash;
+  }
+
+  std::unordered_map<uint64_t, std::vector<graph::Tensor>> known_;
+};
+
+class Frontend {
+ public:
+  Frontend(const std::string& model, const FrontendOptions& options)
+      : model_(model), options_(options), passes_(Passes()) {}
+
+  Result<ModelKernels> Run() {
+    TEMPER_RETURN_IF_ERROR(CheckDisabled(passes_, options_.disabled_passes));
+    if (options_.shapes.size() > kMaxSpecializations) {
+      return InvalidArgument(fmt::format("{} specializations; at most {} are possible",
+                                         options_.shapes.size(), kMaxSpecializations));
+    }
+    if (options_.shapes.size() < 2) {
+      TEMPER_RETURN_IF_ERROR(Add(options_.shapes.empty() ? InputShapes() : options_.shapes[0]));
+      return std::move(result_);
+    }
+    for (size_t i = 0; i < options_.shapes.size(); ++i) {
+      TEMPER_RETURN_IF_ERROR(
+          Add(options_.shapes[i]).WithContext(fmt::format("specialization {}", i + 1)));
+      TEMPER_RETURN_IF_ERROR(CheckLast());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Result<graph::Graph> Import(const InputShapes& shapes) {
+    importer::ImportOptions import;
+    import.shapes = shapes;
+    import.values = options_.values;
+    std::map<std::string, graph::ValueType> declared;
+    import.declared_outputs = &declared;
+    TEMPER_ASSIGN_OR_RETURN(graph::Graph graph, importer::ImportFile(model_, import));
+    if (options_.after_pass) options_.after_pass("import", graph);
+    for (const Pass& pass : passes_) {
+      const auto& disabled = options_.disabled_passes;
+      if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
+      TEMPER_RETURN_IF_ERROR(pass.run(graph).WithContext(model_));
+      TEMPER_RETURN_IF_ERROR(
+          graph::Verify(graph).WithContext(fmt::format("{}: after pass {}", model_, pass.name)));
+      if (options_.after_pass) options_.after_pass(pass.name, graph);
+    }
+    // Where options set other sizes than the file's, what it declares of outputs is out of date.
+    if (shapes.empty() && options_.values.empty()) {
+      result_.warnings = WrongDeclarations(graph, declared);
+    }
+    return graph;
+  }
+
+  Status Add(const InputShapes& shapes) {
+    TEMPER_ASSIGN_OR_RETURN(graph::Graph imported, Import(shapes));
+    Specialization& s = result_.specializations.emplace_back();
+    s.graph = std::move(imported);
+    if (options_.shapes.size() > 1) constants_.Share(s.graph);
+    auto partition = partition::PartitionGraph(s.graph, {});
+    if (!partition.ok()) return partition.status().WithContext(model_);
+    NameLayoutKernels(s.graph, partition->kernels);
+    s.storage.resize(s.graph.value_count());
+    std::iota(s.storage.begin(), s.storage.end(), 0);
+    for (partition::Kernel& kernel : partition->kernels) AddKernel(kernel, s);
+    return OkStatus();
+  }
+
+  void AddKernel(partition::Kernel& kernel, Specialization& s) {
+    if (SharesStorage(s.graph, kernel)) {
+      s.storage[kernel.output_values[0]] = s.storage[kernel.input_values[0]];
+      return;
+    }
+    int workload = -1;
+    if (!kernel.call) {
+      te::Program program = te::Canonicalize(te::MergeAxes(kernel.program));
+      const Hash hash = te::WorkloadHash(program);
+      const auto [at, added] = known_.emplace(hash, static_cast<int>(result_.workloads.size()));
+      if (added) {
+        program.name = kernel.program.name;
+        std::string name = NameOf(kernel.program);
+        result_.workloads.push_back({hash, std::move(program), std::move(name), 0});
+      }
+      workload = at->second;
+      ++result_.workloads[workload].uses;
+    }
+    s.kernels.push_back({workload, std::move(kernel.call), std::move(kernel.input_values),
+                         std::move(kernel.output_values), std::move(kernel.sources)});
+  }
+
+  // The newest specialization against those before it: they differ in shapes, and in nothing else.
+  Status CheckLast() const {
+    const auto& all = result_.specializations;
+    const graph::Graph& last = all.back().graph;
+    const graph::Graph& first = all.front().graph;
+    const auto same = [&](std::span<const int> a, std::span<const int> b, const char* kind) {
+      for (size_t i = 0; i < a.size(); ++i) {
+        const graph::ValueType &x = first.type(a[i]), &y = last.type(b[i]);
+        if (x.dtype == y.dtype && x.dims.size() == y.dims.size()) continue;
+        return Unimplemented(fmt::format(
+            "{}: {} '{}' is {} in the first specialization but {} in number {}; specializations "
+            "may differ in sizes alone",
+            model_, kind, EscapeControl(first.value(a[i]).name), x.ToString(), y.ToString(),
+            all.size()));
+      }
+      return OkStatus();
+    };
+    const auto names = [](const graph::Graph& graph) {
+      std::vector<std::string> list;
+      for (int input : graph.inputs()) list.push_back(Quoted(graph.value(input).name));
+      return list;
+    };
+    if (names(first) != names(last)) {
+      return InvalidArgument(fmt::format(
+          "{}: the first specialization has the inputs {}, number {} has {}; a --shape that makes "
+          "an initializer an input has to be in each",
+          model_, JoinStrings(names(first), ", "), all.size(), JoinStrings(names(last), ", ")));
+    }
+    TEMPER_RETURN_IF_ERROR(same(first.inputs(), last.inputs(), "input"));
+    TEMPER_RETURN_IF_ERROR(same(first.outputs(), last.outputs(), "output"));
+    for (size_t i = 0; i + 1 < all.size(); ++i) {
+      const auto& inputs = all[i].graph.inputs();
+      const bool differs =
+          !std::equal(inputs.begin(), inputs.end(), last.inputs().begin(),
+                      [&](int a, int b) { return all[i].graph.shape(a) == last.shape(b); });
+      if (differs) continue;
+      return InvalidArgument(
+          fmt::format("{}: specializations {} and {} have the same shapes; leave one out", model_,
+                      i + 1, all.size()));
+    }
+    return OkStatus();
+  }
+
+  const std::string& model_;
+  const FrontendOptions& options_;
+  const std::vector<Pass> passes_;
+  ModelKernels result_;
+  ConstantPool constants_;
+  std::map<Hash, int> known_;  // index of a workload
+};
+
+}  // namespace
+
 Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOptions& options,
                                   const Target& /*target*/) {
-  const std::vector<Pass> passes = Passes();
-  TEMPER_RETURN_IF_ERROR(CheckDisabled(passes, options.disabled_passes));
-  importer::ImportOptions import;
-  import.shapes = options.shapes;
-  import.values = options.values;
-  std::map<std::string, graph::ValueType> declared;
-  import.declared_outputs = &declared;
-  ModelKernels result;
-  TEMPER_ASSIGN_OR_RETURN(result.graph, importer::ImportFile(model, import));
-  graph::Graph& graph = result.graph;
-  if (options.after_pass) options.after_pass("import", graph);
-  for (const Pass& pass : passes) {
-    const auto& disabled = options.disabled_passes;
-    if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
-    TEMPER_RETURN_IF_ERROR(pass.run(graph).WithContext(model));
-    TEMPER_RETURN_IF_ERROR(
-        graph::Verify(graph).WithContext(fmt::format("{}: after pass {}", model, pass.name)));
-    if (options.after_pass) options.after_pass(pass.name, graph);
-  }
-
-  // Where options set other sizes than the file's, what it declares of outputs is out of date.
-  if (options.shapes.empty() && options.values.empty())
-    result.warnings = WrongDeclarations(graph, declared);
-
-  auto partition = partition::PartitionGraph(graph, {});
-  if (!partition.ok()) return partition.status().WithContext(model);
-  NameLayoutKernels(graph, partition->kernels);
-  result.storage.resize(graph.value_count());
-  std::iota(result.storage.begin(), result.storage.end(), 0);
-  std::map<Hash, int> known;
-  for (partition::Kernel& kernel : partition->kernels) {
-    if (SharesStorage(graph, kernel)) {
-      result.storage[kernel.output_values[0]] = result.storage[kernel.input_values[0]];
-      continue;
-    }
-    if (kernel.call) {
-      result.kernels.push_back({-1, std::move(kernel.call), std::move(kernel.input_values),
-                                std::move(kernel.output_values), std::move(kernel.sources)});
-      continue;
-    }
-    te::Program program = te::Canonicalize(te::MergeAxes(kernel.program));
-    const Hash hash = te::WorkloadHash(program);
-    const auto [at, added] = known.emplace(hash, static_cast<int>(result.workloads.size()));
-    if (added) {
-      program.name = kernel.program.name;
-      std::string name = NameOf(kernel.program);
-      result.workloads.push_back({hash, std::move(program), std::move(name), 0});
-    }
-    ++result.workloads[at->second].uses;
-    result.kernels.push_back({at->second, std::nullopt, std::move(kernel.input_values),
-                              std::move(kernel.output_values), std::move(kernel.sources)});
-  }
-  return result;
+  return Frontend(model, options).Run();
 }
 
 Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
@@ -200,10 +328,16 @@ Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
                      static_cast<double>(workload.uses),
                      {}});
   }
-  for (const ModelKernel& kernel : kernels.kernels) {
-    if (kernel.call) continue;
-    auto& nodes = tasks[kernel.workload].nodes;
-    nodes.insert(nodes.end(), kernel.nodes.begin(), kernel.nodes.end());
+  const bool several = kernels.specializations.size() > 1;
+  std::set<std::pair<int, std::string>> seen;  // a node is in a kernel of each specialization
+  for (const Specialization& s : kernels.specializations) {
+    for (const ModelKernel& kernel : s.kernels) {
+      if (kernel.call) continue;
+      for (const std::string& node : kernel.nodes) {
+        if (several && !seen.emplace(kernel.workload, node).second) continue;
+        tasks[kernel.workload].nodes.push_back(node);
+      }
+    }
   }
   return tasks;
 }

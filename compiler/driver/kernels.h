@@ -1,5 +1,8 @@
 // From a model file to the kernels that it consists of: import, graph passes, layout, partition.
 // Tuning and compiling both start here, so that what is tuned is what is compiled.
+//
+// A model may be specialized for several sets of input shapes. Each is imported and partitioned on
+// its own; equal kernels and equal constants are shared among them.
 #pragma once
 
 #include <functional>
@@ -18,8 +21,14 @@
 
 namespace temper::driver {
 
+using InputShapes = std::map<std::string, graph::Shape>;  // of a model's inputs, by name
+
+inline constexpr size_t kMaxSpecializations = 64;
+
 struct FrontendOptions {
-  std::map<std::string, graph::Shape> shapes;   // of the model's inputs, by name
+  // One a specialization, in the order in which they are tried; none: one, with the shapes that the
+  // model declares.
+  std::vector<InputShapes> shapes;
   std::map<std::string, graph::Tensor> values;  // inputs fixed when compiling (import/import.h)
   std::vector<std::string> disabled_passes;     // by name; an unknown one is an error
   // Called with the graph after import ("import") and after each pass, by its name. May be empty.
@@ -41,17 +50,23 @@ struct KernelWorkload {
   Hash hash;
   te::Program program;  // canonical
   std::string name;     // for people: "Conv+Relu 1x56x56x64"
-  int uses = 0;         // kernels of the model with it
+  int uses = 0;         // kernels of the model with it, in all specializations
 };
 
-struct ModelKernels {
+// The model for one set of shapes.
+struct Specialization {
   graph::Graph graph;
   std::vector<ModelKernel> kernels;
-  std::vector<KernelWorkload> workloads;  // in the order of their first use
   // By graph value: the value whose memory it shares, itself for most. A Reshape between kernels
   // is no kernel: its result is its operand in other words.
   std::vector<int> storage;
-  std::vector<std::string> warnings;  // of the model, for people
+};
+
+struct ModelKernels {
+  // At least one. All have inputs and outputs of the same names, types and ranks.
+  std::vector<Specialization> specializations;
+  std::vector<KernelWorkload> workloads;  // of all, in the order of their first use
+  std::vector<std::string> warnings;      // of the model, for people
 };
 
 Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOptions& options,
@@ -68,7 +83,7 @@ struct TuningTask {
   std::string name;
   te::Program program;  // canonical
   Hash hash;
-  double weight = 1;
+  double weight = 1;               // how often, in all specializations together
   std::vector<std::string> nodes;  // of the source model, of all kernels with this workload
 };
 Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,

@@ -90,39 +90,93 @@ Result<std::shared_ptr<const graph::Tensor>> DescribeCall(const graph::Graph& gr
   return std::shared_ptr<const graph::Tensor>(std::move(tensor));
 }
 
+// The weights of all specializations: each constant once in each form that a kernel reads.
+class WeightTable {
+ public:
+  int64_t Plain(std::shared_ptr<const graph::Tensor> tensor) {
+    Weight weight;
+    weight.bytes = tensor->bytes();
+    weight.tensor = std::move(tensor);
+    return Append(std::move(weight));
+  }
+
+  // The offset of a constant in the form that `argument` wants.
+  Result<int64_t> Find(const lower::Argument& argument, const graph::Value& value) {
+    const graph::Tensor& tensor = *value.constant;
+    std::vector<int64_t> key = {reinterpret_cast<intptr_t>(tensor.data),
+                                static_cast<int64_t>(tensor.dtype)};
+    key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
+    key.push_back(-1);
+    for (const schedule::PackDim& d : argument.pack) {
+      key.insert(key.end(), {d.axis, d.extent, d.step});
+    }
+    // The rows of a transform say which one it is.
+    key.push_back(argument.transform.rows);
+    auto [known, added] = at_.emplace(std::move(key), bytes_);
+    if (!added) return known->second;
+    Weight weight;
+    weight.tensor = value.constant;
+    weight.bytes = tensor.bytes();
+    if (!argument.pack.empty()) {
+      weight.packed = true;
+      weight.pack = PackOf(tensor, argument);
+      weight.transform = argument.transform.matrix;
+      const temper_pack pack = weight.Pack();
+      weight.bytes = temper_pack_dst_bytes(&pack);
+      if (weight.bytes < 0 || temper_pack_src_bytes(&pack) != tensor.bytes()) {
+        return Internal(fmt::format("constant '{}' cannot be packed as asked", value.name));
+      }
+    }
+    return Append(std::move(weight));
+  }
+
+  int64_t bytes() const { return bytes_; }
+  std::vector<Weight> Take() { return std::move(weights_); }
+
+ private:
+  int64_t Append(Weight weight) {
+    weight.offset = bytes_;
+    bytes_ += (std::max<int64_t>(weight.bytes, 1) + kBufferAlignment - 1) / kBufferAlignment *
+              kBufferAlignment;
+    weights_.push_back(std::move(weight));
+    return weights_.back().offset;
+  }
+
+  std::vector<Weight> weights_;
+  std::map<std::vector<int64_t>, int64_t> at_;  // offset by constant and packing
+  int64_t bytes_ = 0;
+};
+
+// Lists the calls of one specialization.
 class Builder {
  public:
-  Builder(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
-          const std::vector<int64_t>& workspace_bytes)
-      : model_(model), chosen_(chosen), workspace_bytes_(workspace_bytes) {}
+  Builder(const Specialization& model, const std::vector<KernelWorkload>& workloads,
+          const std::vector<ChosenKernel>& chosen, const std::vector<int64_t>& workspace_bytes,
+          WeightTable& weights)
+      : model_(model),
+        workloads_(workloads),
+        chosen_(chosen),
+        workspace_bytes_(workspace_bytes),
+        weights_(weights) {}
 
-  Result<ModuleParts> Run(int threads, const std::string& producer) {
-    codegen::ModulePlan& plan = parts_.plan;
-    plan.threads = threads;
-    plan.producer = producer;
+  Result<codegen::ModuleSpecialization> Run() {
     AddValues();
-    for (const KernelWorkload& w : model_.workloads) {
-      std::string text = te::CanonicalText(w.program);
-      if (text.size() > kMaxProgramBytes) text.clear();
-      plan.workloads.push_back({w.hash.Hex(), w.name, std::move(text)});
-    }
     for (size_t k = 0; k < model_.kernels.size(); ++k) {
       TEMPER_RETURN_IF_ERROR(AddStep(static_cast<int>(k)));
     }
     TEMPER_ASSIGN_OR_RETURN(MemoryPlan memory, PlanMemory(lives_));
-    plan.arena_bytes = memory.arena_bytes;
-    plan.weight_bytes = weight_bytes_;
+    plan_.arena_bytes = memory.arena_bytes;
     for (const OpenOutput& open : open_outputs_) {
-      plan.outputs[open.output].shape_at = memory.offsets[open.buffer];
+      plan_.outputs[open.output].shape_at = memory.offsets[open.buffer];
     }
-    for (codegen::ModuleStep& step : plan.steps) {
+    for (codegen::ModuleStep& step : plan_.steps) {
       if (step.workspace_offset >= 0) step.workspace_offset = memory.offsets[step.workspace_offset];
       step.workspace_offset = std::max<int64_t>(step.workspace_offset, 0);
       for (ModuleArg& arg : step.args) {
         if (arg.place == Place::kArena) arg.offset = memory.offsets[arg.offset];
       }
     }
-    return std::move(parts_);
+    return std::move(plan_);
   }
 
  private:
@@ -131,7 +185,7 @@ class Builder {
     for (size_t i = 0; i < g.inputs().size(); ++i) {
       const int value = g.inputs()[i];
       places_[value] = {Place::kInput, static_cast<int64_t>(i)};
-      parts_.plan.inputs.push_back({g.value(value).name, *g.type(value).dtype, g.shape(value)});
+      plan_.inputs.push_back({g.value(value).name, *g.type(value).dtype, g.shape(value)});
     }
     for (size_t i = 0; i < g.outputs().size(); ++i) {
       const int value = g.outputs()[i];
@@ -139,7 +193,7 @@ class Builder {
       codegen::ModuleValue output{g.output_names()[i], *g.type(value).dtype,
                                   g.type(value).LargestShape()};
       for (const graph::Dim& dim : g.type(value).dims) output.open.push_back(!dim.known());
-      parts_.plan.outputs.push_back(std::move(output));
+      plan_.outputs.push_back(std::move(output));
     }
   }
 
@@ -151,13 +205,13 @@ class Builder {
 
   Status AddStep(int index) {
     const ModelKernel& kernel = model_.kernels[index];
-    const int step_index = static_cast<int>(parts_.plan.steps.size());
+    const int step_index = static_cast<int>(plan_.steps.size());
     if (kernel.call) return AddCall(kernel, step_index);
-    const KernelWorkload& workload = model_.workloads[kernel.workload];
+    const KernelWorkload& workload = workloads_[kernel.workload];
     const ChosenKernel& chosen = chosen_[kernel.workload];
     codegen::ModuleStep step;
     step.symbol = KernelSymbol(kernel.workload);
-    step.nodes = JoinStrings(kernel.nodes, ",");
+    step.nodes = JoinNames(kernel.nodes);
     step.workload = workload.hash.Hex();
     step.source = SourceName(chosen.level);
     step.schedule = schedule::ToText(chosen.schedule);
@@ -180,7 +234,7 @@ class Builder {
     }
     const int64_t workspace = workspace_bytes_[kernel.workload];
     step.workspace_offset = workspace > 0 ? NewBuffer(workspace, step_index) : -1;
-    parts_.plan.steps.push_back(std::move(step));
+    plan_.steps.push_back(std::move(step));
     return OkStatus();
   }
 
@@ -188,11 +242,11 @@ class Builder {
   Status AddCall(const ModelKernel& kernel, int index) {
     const ops::RuntimeCall& call = *kernel.call;
     codegen::ModuleStep step;
-    step.nodes = JoinStrings(kernel.nodes, ",");
+    step.nodes = JoinNames(kernel.nodes);
     step.source = SourceName(SourceLevel::kPrior);
     TEMPER_ASSIGN_OR_RETURN(step.runtime_op, RuntimeOpNumber(call.op));
     TEMPER_ASSIGN_OR_RETURN(auto described, DescribeCall(model_.graph, call));
-    const ModuleArg description = AddPlainWeight(std::move(described));
+    const ModuleArg description{Place::kWeights, weights_.Plain(std::move(described))};
     step.args.push_back(description);
     std::vector<int> extents;  // buffers, one an output
     for (size_t i = 0; i < call.operands.size(); ++i) {
@@ -233,23 +287,16 @@ class Builder {
       }
     }
     step.workspace_offset = call.workspace_bytes > 0 ? NewBuffer(call.workspace_bytes, index) : -1;
-    parts_.plan.steps.push_back(std::move(step));
+    plan_.steps.push_back(std::move(step));
     return OkStatus();
-  }
-
-  ModuleArg AddPlainWeight(std::shared_ptr<const graph::Tensor> tensor) {
-    Weight weight;
-    weight.offset = weight_bytes_;
-    weight.bytes = tensor->bytes();
-    weight.tensor = std::move(tensor);
-    weight_bytes_ += (weight.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    parts_.weights.push_back(std::move(weight));
-    return {Place::kWeights, parts_.weights.back().offset};
   }
 
   Result<ModuleArg> InputArg(const lower::Argument& argument, int value, int step) {
     const graph::Value& v = model_.graph.value(value);
-    if (v.IsConstant()) return WeightArg(argument, v);
+    if (v.IsConstant()) {
+      TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, v));
+      return ModuleArg{Place::kWeights, offset};
+    }
     auto place = places_.find(model_.storage[value]);
     if (place == places_.end()) {
       return Internal(fmt::format("value '{}' is read before a kernel writes it", v.name));
@@ -274,47 +321,14 @@ class Builder {
     return known->second;
   }
 
-  Result<ModuleArg> WeightArg(const lower::Argument& argument, const graph::Value& value) {
-    const graph::Tensor& tensor = *value.constant;
-    std::vector<int64_t> key = {reinterpret_cast<intptr_t>(tensor.data),
-                                static_cast<int64_t>(tensor.dtype)};
-    key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
-    key.push_back(-1);
-    for (const schedule::PackDim& d : argument.pack) {
-      key.insert(key.end(), {d.axis, d.extent, d.step});
-    }
-    // The rows of a transform say which one it is.
-    key.push_back(argument.transform.rows);
-    auto [known, added] = weight_at_.emplace(std::move(key), weight_bytes_);
-    if (!added) return ModuleArg{Place::kWeights, known->second};
-    Weight weight;
-    weight.tensor = value.constant;
-    weight.offset = weight_bytes_;
-    weight.bytes = tensor.bytes();
-    if (!argument.pack.empty()) {
-      weight.packed = true;
-      weight.pack = PackOf(tensor, argument);
-      weight.transform = argument.transform.matrix;
-      const temper_pack pack = weight.Pack();
-      weight.bytes = temper_pack_dst_bytes(&pack);
-      if (weight.bytes < 0 || temper_pack_src_bytes(&pack) != tensor.bytes()) {
-        return Internal(fmt::format("constant '{}' cannot be packed as asked", value.name));
-      }
-    }
-    weight_bytes_ += (std::max<int64_t>(weight.bytes, 1) + kBufferAlignment - 1) /
-                     kBufferAlignment * kBufferAlignment;
-    parts_.weights.push_back(std::move(weight));
-    return ModuleArg{Place::kWeights, known->second};
-  }
-
-  const ModelKernels& model_;
+  const Specialization& model_;
+  const std::vector<KernelWorkload>& workloads_;
   const std::vector<ChosenKernel>& chosen_;
   const std::vector<int64_t>& workspace_bytes_;
-  ModuleParts parts_;
+  WeightTable& weights_;
+  codegen::ModuleSpecialization plan_;
   std::vector<BufferLife> lives_;
-  std::map<int, ModuleArg> places_;                    // by graph value
-  std::map<std::vector<int64_t>, int64_t> weight_at_;  // offset by constant and packing
-  int64_t weight_bytes_ = 0;
+  std::map<int, ModuleArg> places_;  // by graph value
   // Outputs of the model whose extents the run gives, and the buffer for these.
   struct OpenOutput {
     int64_t output;
@@ -337,7 +351,24 @@ std::string KernelSymbol(int workload) { return fmt::format("temper_kernel_{}", 
 Result<ModuleParts> BuildModule(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
                                 const std::vector<int64_t>& workspace_bytes, int threads,
                                 const std::string& producer) {
-  return Builder(model, chosen, workspace_bytes).Run(threads, producer);
+  ModuleParts parts;
+  codegen::ModulePlan& plan = parts.plan;
+  plan.threads = threads;
+  plan.producer = producer;
+  for (const KernelWorkload& w : model.workloads) {
+    std::string text = te::CanonicalText(w.program);
+    if (text.size() > kMaxProgramBytes) text.clear();
+    plan.workloads.push_back({w.hash.Hex(), w.name, std::move(text)});
+  }
+  WeightTable weights;
+  for (const Specialization& s : model.specializations) {
+    TEMPER_ASSIGN_OR_RETURN(codegen::ModuleSpecialization planned,
+                            Builder(s, model.workloads, chosen, workspace_bytes, weights).Run());
+    plan.specializations.push_back(std::move(planned));
+  }
+  plan.weight_bytes = weights.bytes();
+  parts.weights = weights.Take();
+  return parts;
 }
 
 }  // namespace temper::driver

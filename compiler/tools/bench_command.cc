@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/loaded_model.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr std::string_view kExample = R"(Example:
   temper bench model.so
   temper bench model.so --seconds 10 --profile
-Inputs are seeded values. A tenth more time is spent warming up. --profile lists the kernels with
+Inputs are seeded values. A model of several shapes is measured with each. A tenth more time is spent warming up. --profile lists the kernels with
 their arithmetic, bytes, and what bounds them: the machine's multiply-add peak, or copies at the
 level of memory that holds what they touch. Both are measured in turns with the model. "of bound"
 can exceed 100%: a Winograd convolution does less arithmetic than is counted, and a small kernel
@@ -69,44 +70,68 @@ Timing Summarize(std::vector<double> ms) {
   return timing;
 }
 
+// One specialization's figures.
+struct Measured {
+  Timing timing;
+  std::optional<Profile> profile;
+};
+
+Result<Measured> Measure(const BenchFlags& flags, temper_model* model, int specialization) {
+  TEMPER_ASSIGN_OR_RETURN(const std::vector<Array> inputs, SeededInputs(model, specialization));
+  TEMPER_ASSIGN_OR_RETURN(Runner runner, Runner::Create(model, &inputs));
+  const SystemClock clock;
+  TEMPER_RETURN_IF_ERROR(TimeRuns(runner, flags.seconds / 10, clock).status());  // warms up
+  Measured measured;
+  if (flags.profile) {
+    TEMPER_ASSIGN_OR_RETURN(measured.profile, ProfileModel(model, runner, flags.seconds, clock));
+    measured.timing = Summarize(measured.profile->run_ms);
+  } else {
+    TEMPER_ASSIGN_OR_RETURN(std::vector<double> ms, TimeRuns(runner, flags.seconds, clock));
+    measured.timing = Summarize(std::move(ms));
+  }
+  return measured;
+}
+
+nlohmann::json ToJson(temper_model* model, int specialization, const Measured& measured) {
+  const Timing& timing = measured.timing;
+  nlohmann::json inputs = nlohmann::json::object();
+  for (int i = 0; i < temper_input_count(model); ++i) {
+    const temper_tensor_info& info = temper_specialization(model, specialization)->inputs[i];
+    inputs[info.name] = std::vector<int64_t>(info.shape, info.shape + info.ndim);
+  }
+  nlohmann::json json = {{"median_ms", timing.median_ms},    {"p95_ms", timing.p95_ms},
+                         {"best_ms", timing.best_ms},        {"runs", timing.runs},
+                         {"threads", temper_threads(model)}, {"inputs", inputs}};
+  if (measured.profile) json.update(ProfileJson(model, *measured.profile));
+  return json;
+}
+
 int Bench(const BenchFlags& flags) {
   auto model = OpenModel(flags.model, flags.threads);
   if (!model.ok()) return Fail(model.status());
-  std::vector<Array> inputs;
-  for (int i = 0; i < temper_input_count(model->get()); ++i) {
-    auto array = SeededArray(*temper_input(model->get(), i), 1, i);
-    if (!array.ok()) return Fail(array.status());
-    inputs.push_back(std::move(*array));
+  temper_model* m = model->get();
+  const std::vector<int> specializations = PlainSpecializations(m);
+  nlohmann::json json;  // the first's keys, and a list of all where there are several
+  nlohmann::json list = nlohmann::json::array();
+  for (const int k : specializations) {
+    auto measured = Measure(flags, m, k);
+    if (!measured.ok()) return Fail(measured.status());
+    if (flags.json) {
+      list.push_back(ToJson(m, k, *measured));
+      continue;
+    }
+    if (specializations.size() > 1) Print(EscapeControl(DescribeInputs(m, k)) + "\n");
+    if (measured->profile) Print(ProfileTable(m, *measured->profile) + "\n");
+    const Timing& timing = measured->timing;
+    Print(fmt::format("median {:.4f} ms   p95 {:.4f} ms   best {:.4f} ms   {} runs, {} thread{}\n",
+                      timing.median_ms, timing.p95_ms, timing.best_ms, timing.runs,
+                      temper_threads(m), temper_threads(m) == 1 ? "" : "s"));
   }
-  auto runner = Runner::Create(model->get(), &inputs);
-  if (!runner.ok()) return Fail(runner.status());
-  SystemClock clock;
-  auto ms = TimeRuns(*runner, flags.seconds / 10, clock);  // warms up
-  if (!ms.ok()) return Fail(ms.status());
-  std::optional<Profile> profile;
-  if (flags.profile) {
-    auto profiled = ProfileModel(model->get(), *runner, flags.seconds, clock);
-    if (!profiled.ok()) return Fail(profiled.status());
-    profile = *std::move(profiled);
-  } else {
-    ms = TimeRuns(*runner, flags.seconds, clock);
-    if (!ms.ok()) return Fail(ms.status());
-  }
-  const Timing timing = Summarize(profile ? profile->run_ms : *std::move(ms));
   if (flags.json) {
-    nlohmann::json json = {{"median_ms", timing.median_ms},
-                           {"p95_ms", timing.p95_ms},
-                           {"best_ms", timing.best_ms},
-                           {"runs", timing.runs},
-                           {"threads", temper_threads(model->get())}};
-    if (profile) json.update(ProfileJson(model->get(), *profile));
+    json = list[0];
+    if (list.size() > 1) json["specializations"] = std::move(list);
     Print(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-    return Flush();
   }
-  if (profile) Print(ProfileTable(model->get(), *profile) + "\n");
-  Print(fmt::format("median {:.4f} ms   p95 {:.4f} ms   best {:.4f} ms   {} runs, {} thread{}\n",
-                    timing.median_ms, timing.p95_ms, timing.best_ms, timing.runs,
-                    temper_threads(model->get()), temper_threads(model->get()) == 1 ? "" : "s"));
   return Flush();
 }
 

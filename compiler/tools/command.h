@@ -22,5 +22,6 @@ Command AddDbCommand(CLI::App& root);
 Command AddDevicesCommand(CLI::App& root);
 Command AddDoctorCommand(CLI::App& root);
 Command AddInspectCommand(CLI::App& root);
+Command AddJobsCommand(CLI::App& root);
 
 }  // namespace temper::tools

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "compiler/driver/compile.h"
+#include "compiler/graph/type.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/model_flags.h"
@@ -24,6 +25,7 @@ namespace {
 constexpr std::string_view kExample = R"(Example:
   temper compile model.onnx -o model.so --db tuning.db --report
   temper compile model.onnx -o model.so --shape input=1x3x224x224     # no records
+  temper compile bert.onnx -o bert.so --shape ids=1x32,mask=1x32 --shape ids=1x128,mask=1x128
 Without --db and --server no records are used: every schedule is the cost model's choice.
 The report says for each kernel where its schedule came from: exact (measured on such a device),
 similar (on one of the same micro-architecture), model or prior (predicted).)";
@@ -42,21 +44,36 @@ nlohmann::json ToJson(const driver::CompileReport& report) {
                        {"workload", k.workload},
                        {"source", driver::SourceName(k.source)},
                        {"expected_us", k.expected_us},
-                       {"schedule", k.schedule}});
+                       {"schedule", k.schedule},
+                       {"specialization", k.specialization}});
   }
-  return {{"seconds", report.seconds},
-          {"arena_bytes", report.arena_bytes},
-          {"weight_bytes", report.weight_bytes},
-          {"warnings", report.warnings},
-          {"kernels", kernels}};
+  nlohmann::json specializations = nlohmann::json::array();
+  for (const driver::SpecializationReport& s : report.specializations) {
+    nlohmann::json inputs = nlohmann::json::object();
+    for (const auto& [name, shape] : s.inputs) inputs[name] = shape;
+    specializations.push_back({{"inputs", inputs}, {"arena_bytes", s.arena_bytes}});
+  }
+  return {{"seconds", report.seconds},           {"arena_bytes", report.arena_bytes},
+          {"weight_bytes", report.weight_bytes}, {"warnings", report.warnings},
+          {"specializations", specializations},  {"kernels", kernels}};
 }
 
-std::string Table(const driver::CompileReport& report) {
+std::string Shapes(const driver::SpecializationReport& specialization) {
+  std::string text;
+  for (const auto& [name, shape] : specialization.inputs) {
+    text += (text.empty() ? "" : ", ") + EscapeControl(name) + graph::ShapeToString(shape);
+  }
+  return text;
+}
+
+// The kernels of one specialization.
+std::string Table(const driver::CompileReport& report, int specialization) {
   std::vector<std::vector<std::string>> rows = {
       {"kernel", "workload", "source", "expected us", "nodes"}};
   double total_us = 0;
   bool all_known = true;
   for (const driver::KernelReport& k : report.kernels) {
+    if (k.specialization != specialization) continue;
     const bool known = k.expected_us > 0;
     total_us += k.expected_us;
     all_known &= known;
@@ -69,6 +86,17 @@ std::string Table(const driver::CompileReport& report) {
   return text;
 }
 
+std::string Tables(const driver::CompileReport& report) {
+  if (report.specializations.size() == 1) return Table(report, 0);
+  std::string text;
+  for (size_t i = 0; i < report.specializations.size(); ++i) {
+    text += fmt::format("{}specialization {}: {}\n", i > 0 ? "\n" : "", i,
+                        Shapes(report.specializations[i]));
+    text += Table(report, static_cast<int>(i));
+  }
+  return text;
+}
+
 std::string Summary(const driver::CompileReport& report, const std::string& output) {
   int sources[4] = {};
   for (const driver::KernelReport& k : report.kernels) ++sources[static_cast<int>(k.source)];
@@ -78,11 +106,12 @@ std::string Summary(const driver::CompileReport& report, const std::string& outp
     from += fmt::format("{}{} {}", from.empty() ? "" : ", ", sources[i],
                         driver::SourceName(static_cast<driver::SourceLevel>(i)));
   }
+  const size_t shapes = report.specializations.size();
   return fmt::format(
-      "{}: {} kernels ({} distinct; schedules: {}), weights {}, scratch memory {}, compiled in "
+      "{}: {}{} kernels ({} distinct; schedules: {}), weights {}, scratch memory {}, compiled in "
       "{:.2f} s\n",
-      output, report.kernels.size(), report.distinct_kernels, from,
-      FormatBytes(static_cast<double>(report.weight_bytes)),
+      output, shapes > 1 ? fmt::format("{} sets of shapes, ", shapes) : "", report.kernels.size(),
+      report.distinct_kernels, from, FormatBytes(static_cast<double>(report.weight_bytes)),
       FormatBytes(static_cast<double>(report.arena_bytes)), report.seconds);
 }
 
@@ -144,7 +173,7 @@ int Compile(const CompileFlags& flags) {
     Print(ToJson(*report).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return Flush();
   }
-  if (flags.report) Print(Table(*report));
+  if (flags.report) Print(Tables(*report));
   const int flushed = Flush();
   if (flags.report || isatty(STDERR_FILENO)) {
     fmt::print(stderr, "{}", Summary(*report, flags.output));

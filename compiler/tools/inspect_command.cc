@@ -27,13 +27,6 @@ With --kernel: the schedule, the loop nest and the assembly of the kernel whose 
 starts so, and its share of the peak: of a record in a database, of a compiled model (which is then
 run), or of a model as it would be compiled.)";
 
-nlohmann::json Nodes(std::string_view nodes) {
-  nlohmann::json list = nlohmann::json::array();
-  if (nodes.empty()) return list;
-  for (std::string_view node : SplitString(nodes, ',')) list.push_back(node);
-  return list;
-}
-
 nlohmann::json TensorJson(const temper_tensor_info& info) {
   auto dtype = TypeOf(info);
   return {{"name", info.name},
@@ -47,37 +40,74 @@ std::string KernelName(const temper_model* model, const temper_step_info& step) 
   return workload != nullptr ? EscapeControl(workload->name) : "";
 }
 
+nlohmann::json SpecializationJson(const temper_model* m, const temper_specialization_info& s) {
+  nlohmann::json json = {{"inputs", nlohmann::json::array()},
+                         {"outputs", nlohmann::json::array()},
+                         {"arena_bytes", s.arena_bytes}};
+  for (int i = 0; i < temper_input_count(m); ++i) json["inputs"].push_back(TensorJson(s.inputs[i]));
+  for (int i = 0; i < temper_output_count(m); ++i) {
+    json["outputs"].push_back(TensorJson(s.outputs[i]));
+  }
+  return json;
+}
+
+nlohmann::json CompiledJson(const temper_model* m) {
+  nlohmann::json json = SpecializationJson(m, *temper_specialization(m, 0));
+  json["target"] = temper_target(m);
+  json["producer"] = temper_producer(m);
+  json["threads"] = temper_compiled_threads(m);
+  json["arena_bytes"] = temper_arena_bytes(m);
+  json["weight_bytes"] = temper_weight_bytes(m);
+  json["kernels"] = nlohmann::json::array();
+  json["specializations"] = nlohmann::json::array();
+  for (int k = 0; k < temper_specialization_count(m); ++k) {
+    const temper_specialization_info& s = *temper_specialization(m, k);
+    json["specializations"].push_back(SpecializationJson(m, s));
+    for (int i = 0; i < s.step_count; ++i) {
+      const temper_step_info& step = s.steps[i];
+      json["kernels"].push_back({{"nodes", SplitNames(step.nodes)},
+                                 {"name", KernelName(m, step)},
+                                 {"workload", step.workload},
+                                 {"source", step.source},
+                                 {"expected_us", step.expected_us},
+                                 {"flops", step.flops},
+                                 {"bytes", step.bytes},
+                                 {"schedule", step.schedule},
+                                 {"specialization", k}});
+    }
+  }
+  return json;
+}
+
+void PrintSpecialization(const temper_model* m, const temper_specialization_info& s,
+                         bool schedules) {
+  for (int i = 0; i < temper_input_count(m); ++i) {
+    Print("input  " + EscapeControl(Describe(s.inputs[i])) + "\n");
+  }
+  for (int i = 0; i < temper_output_count(m); ++i) {
+    Print("output " + EscapeControl(Describe(s.outputs[i])) + "\n");
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"#", "MFLOP", "expected us", "source", "workload", "kernel", "nodes"}};
+  for (int i = 0; i < s.step_count; ++i) {
+    const temper_step_info& step = s.steps[i];
+    rows.push_back({std::to_string(i), fmt::format("{:.2f}", step.flops * 1e-6),
+                    step.expected_us > 0 ? fmt::format("{:.1f}", step.expected_us) : "-",
+                    step.source, std::string(step.workload).substr(0, 12), KernelName(m, step),
+                    EscapeControl(JoinStrings(SplitNames(step.nodes), ", "))});
+  }
+  Print(FormatTable(rows, {true, true, true}));
+  for (int i = 0; schedules && i < s.step_count; ++i) {
+    Print(fmt::format("\n# {}\n{}\n", i, EscapeControl(s.steps[i].schedule)));
+  }
+}
+
 int InspectCompiled(const InspectFlags& flags) {
   auto opened = OpenModel(flags.model.model, 1);
   if (!opened.ok()) return Fail(opened.status());
   const temper_model* m = opened->get();
   if (flags.json) {
-    nlohmann::json json = {{"target", temper_target(m)},
-                           {"producer", temper_producer(m)},
-                           {"threads", temper_compiled_threads(m)},
-                           {"arena_bytes", temper_arena_bytes(m)},
-                           {"weight_bytes", temper_weight_bytes(m)},
-                           {"inputs", nlohmann::json::array()},
-                           {"outputs", nlohmann::json::array()},
-                           {"kernels", nlohmann::json::array()}};
-    for (int i = 0; i < temper_input_count(m); ++i) {
-      json["inputs"].push_back(TensorJson(*temper_input(m, i)));
-    }
-    for (int i = 0; i < temper_output_count(m); ++i) {
-      json["outputs"].push_back(TensorJson(*temper_output(m, i)));
-    }
-    for (int i = 0; i < temper_step_count(m); ++i) {
-      const temper_step_info& s = *temper_step(m, i);
-      json["kernels"].push_back({{"nodes", Nodes(s.nodes)},
-                                 {"name", KernelName(m, s)},
-                                 {"workload", s.workload},
-                                 {"source", s.source},
-                                 {"expected_us", s.expected_us},
-                                 {"flops", s.flops},
-                                 {"bytes", s.bytes},
-                                 {"schedule", s.schedule}});
-    }
-    Print(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    Print(CompiledJson(m).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     return Flush();
   }
   Print(fmt::format("compiled for {} by {}, {} thread{}\nweights {}, scratch memory {}\n",
@@ -85,26 +115,29 @@ int InspectCompiled(const InspectFlags& flags) {
                     temper_compiled_threads(m) == 1 ? "" : "s",
                     FormatBytes(static_cast<double>(temper_weight_bytes(m))),
                     FormatBytes(static_cast<double>(temper_arena_bytes(m)))));
-  for (int i = 0; i < temper_input_count(m); ++i) {
-    Print("input  " + EscapeControl(Describe(*temper_input(m, i))) + "\n");
-  }
-  for (int i = 0; i < temper_output_count(m); ++i) {
-    Print("output " + EscapeControl(Describe(*temper_output(m, i))) + "\n");
-  }
-  std::vector<std::vector<std::string>> rows = {
-      {"#", "MFLOP", "expected us", "source", "workload", "kernel", "nodes"}};
-  for (int i = 0; i < temper_step_count(m); ++i) {
-    const temper_step_info& s = *temper_step(m, i);
-    rows.push_back({std::to_string(i), fmt::format("{:.2f}", s.flops * 1e-6),
-                    s.expected_us > 0 ? fmt::format("{:.1f}", s.expected_us) : "-", s.source,
-                    std::string(s.workload).substr(0, 12), KernelName(m, s),
-                    EscapeControl(s.nodes)});
-  }
-  Print(FormatTable(rows, {true, true, true}));
-  for (int i = 0; flags.schedules && i < temper_step_count(m); ++i) {
-    Print(fmt::format("\n# {}\n{}\n", i, EscapeControl(temper_step(m, i)->schedule)));
+  const int count = temper_specialization_count(m);
+  for (int k = 0; k < count; ++k) {
+    if (count > 1) Print(fmt::format("\nspecialization {}\n", k));
+    PrintSpecialization(m, *temper_specialization(m, k), flags.schedules);
   }
   return Flush();
+}
+
+void PrintKernels(const driver::ModelKernels& model, const driver::Specialization& s) {
+  std::vector<std::vector<std::string>> rows = {{"#", "kernel", "MFLOP", "workload", "nodes"}};
+  for (size_t i = 0; i < s.kernels.size(); ++i) {
+    const driver::ModelKernel& k = s.kernels[i];
+    const std::string nodes = EscapeControl(JoinStrings(k.nodes, ", "));
+    if (k.call) {
+      rows.push_back({std::to_string(i), k.call->op + " (runtime)", "-", "-", nodes});
+      continue;
+    }
+    const driver::KernelWorkload& w = model.workloads[k.workload];
+    rows.push_back({std::to_string(i), w.name,
+                    fmt::format("{:.2f}", te::FlopCount(w.program) * 1e-6), w.hash.ShortHex(),
+                    nodes});
+  }
+  Print(FormatTable(rows, {true, false, true}));
 }
 
 int InspectModel(const InspectFlags& flags) {
@@ -128,43 +161,39 @@ int InspectModel(const InspectFlags& flags) {
     }
   }
   for (const std::string& warning : warnings) Warn(warning);
-  if (flags.json) {
-    nlohmann::json kernels = nlohmann::json::array();
-    for (const driver::ModelKernel& k : model->kernels) {
-      if (k.call) {
-        kernels.push_back(
-            {{"nodes", k.nodes}, {"name", k.call->op}, {"workload", ""}, {"flops", 0}});
-        continue;
+  size_t kernel_count = 0;
+  nlohmann::json kernels = nlohmann::json::array();
+  for (size_t n = 0; n < model->specializations.size(); ++n) {
+    const driver::Specialization& s = model->specializations[n];
+    kernel_count += s.kernels.size();
+    for (const driver::ModelKernel& k : s.kernels) {
+      nlohmann::json kernel = {{"nodes", k.nodes},
+                               {"name", k.call ? k.call->op : ""},
+                               {"workload", ""},
+                               {"flops", 0},
+                               {"specialization", n}};
+      if (!k.call) {
+        const driver::KernelWorkload& w = model->workloads[k.workload];
+        kernel["name"] = w.name;
+        kernel["workload"] = w.hash.Hex();
+        kernel["flops"] = te::FlopCount(w.program);
+        if (flags.schedules) kernel["schedule"] = schedules[k.workload];
       }
-      const driver::KernelWorkload& w = model->workloads[k.workload];
-      kernels.push_back({{"nodes", k.nodes},
-                         {"name", w.name},
-                         {"workload", w.hash.Hex()},
-                         {"flops", te::FlopCount(w.program)}});
-      if (flags.schedules) kernels.back()["schedule"] = schedules[k.workload];
+      kernels.push_back(std::move(kernel));
     }
+    if (flags.json) continue;
+    if (model->specializations.size() > 1) Print(fmt::format("specialization {}\n", n));
+    if (!flags.kernels_only) Print(graph::Print(s.graph) + "\n");
+    PrintKernels(*model, s);
+  }
+  if (flags.json) {
     Print(nlohmann::json{{"kernels", kernels}, {"passes", driver::PassNames()}}.dump(
               -1, ' ', false, nlohmann::json::error_handler_t::replace) +
           "\n");
     return Flush();
   }
-  if (!flags.kernels_only) Print(graph::Print(model->graph) + "\n");
-  std::vector<std::vector<std::string>> rows = {{"#", "kernel", "MFLOP", "workload", "nodes"}};
-  for (size_t i = 0; i < model->kernels.size(); ++i) {
-    const driver::ModelKernel& k = model->kernels[i];
-    if (k.call) {
-      rows.push_back({std::to_string(i), k.call->op + " (runtime)", "-", "-",
-                      EscapeControl(JoinStrings(k.nodes, ", "))});
-      continue;
-    }
-    const driver::KernelWorkload& w = model->workloads[k.workload];
-    rows.push_back({std::to_string(i), w.name,
-                    fmt::format("{:.2f}", te::FlopCount(w.program) * 1e-6), w.hash.ShortHex(),
-                    EscapeControl(JoinStrings(k.nodes, ", "))});
-  }
-  Print(FormatTable(rows, {true, false, true}));
-  Print(fmt::format("{} kernels, {} distinct\npasses: {}\n", model->kernels.size(),
-                    model->workloads.size(), JoinStrings(driver::PassNames(), ", ")));
+  Print(fmt::format("{} kernels, {} distinct\npasses: {}\n", kernel_count, model->workloads.size(),
+                    JoinStrings(driver::PassNames(), ", ")));
   for (size_t i = 0; flags.schedules && i < schedules.size(); ++i) {
     const driver::KernelWorkload& w = model->workloads[i];
     Print(fmt::format("\n# {} {}\n{}\n", w.hash.ShortHex(), EscapeControl(w.name), schedules[i]));

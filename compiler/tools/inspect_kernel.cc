@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -41,13 +42,22 @@ Rate RateOf(const KernelView& kernel) {
   return rate;
 }
 
+// The specialization to run for it; one that only optional inputs choose is none.
+std::optional<int> SpecializationWith(const temper_model* model, const KernelView& kernel) {
+  for (const int k : PlainSpecializations(model)) {
+    const temper_specialization_info& s = *temper_specialization(model, k);
+    for (int i = 0; i < s.step_count; ++i) {
+      if (kernel.hash == s.steps[i].workload) return k;
+    }
+  }
+  return std::nullopt;
+}
+
 // Runs the model, in turns with the peak.
 Result<Rate> MeasureIn(temper_model* model, const KernelView& kernel) {
-  std::vector<Array> inputs;
-  for (int i = 0; i < temper_input_count(model); ++i) {
-    TEMPER_ASSIGN_OR_RETURN(Array array, SeededArray(*temper_input(model, i), 1, i));
-    inputs.push_back(std::move(array));
-  }
+  const std::optional<int> specialization = SpecializationWith(model, kernel);
+  if (!specialization) return Rate{.us = kernel.us, .us_are = kernel.us_are};
+  TEMPER_ASSIGN_OR_RETURN(const std::vector<Array> inputs, SeededInputs(model, *specialization));
   TEMPER_ASSIGN_OR_RETURN(Runner runner, Runner::Create(model, &inputs));
   SystemClock clock;
   TEMPER_ASSIGN_OR_RETURN(const Profile profile,

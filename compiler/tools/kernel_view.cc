@@ -85,10 +85,14 @@ Result<KernelView> FindInStore(db::RecordStore& store, const KernelQuery& query)
 
 Result<KernelView> FindInCompiled(const temper_model* model, const KernelQuery& query) {
   std::map<std::string, std::string> known;
-  for (int i = 0; i < temper_step_count(model); ++i) {
-    const char* hash = temper_step(model, i)->workload;
-    const temper_workload_info* workload = temper_workload(model, hash);
-    known.emplace(hash, workload != nullptr ? workload->name : "");
+  std::vector<const temper_step_info*> steps;  // of all specializations
+  for (int k = 0; k < temper_specialization_count(model); ++k) {
+    const temper_specialization_info& s = *temper_specialization(model, k);
+    for (int i = 0; i < s.step_count; ++i) steps.push_back(&s.steps[i]);
+  }
+  for (const temper_step_info* step : steps) {
+    const temper_workload_info* workload = temper_workload(model, step->workload);
+    known.emplace(step->workload, workload != nullptr ? workload->name : "");
   }
   TEMPER_ASSIGN_OR_RETURN(const std::string hash, OnlyMatch(known, query.prefix));
   const temper_workload_info* workload = temper_workload(model, hash.c_str());
@@ -104,14 +108,11 @@ Result<KernelView> FindInCompiled(const temper_model* model, const KernelQuery& 
   TEMPER_ASSIGN_OR_RETURN(view.target, ParseTargetText(temper_target(model)));
   view.threads = temper_compiled_threads(model);
   view.flops = te::FlopCount(view.program);
-  for (int i = 0; i < temper_step_count(model); ++i) {
-    const temper_step_info& step = *temper_step(model, i);
-    if (hash != step.workload) continue;
-    view.schedule = step.schedule;
-    view.us = step.expected_us;
-    view.us_are = fmt::format("expected, {}", step.source);
-    break;
-  }
+  const auto step = std::find_if(steps.begin(), steps.end(),
+                                 [&](const temper_step_info* s) { return hash == s->workload; });
+  view.schedule = (*step)->schedule;
+  view.us = (*step)->expected_us;
+  view.us_are = fmt::format("expected, {}", (*step)->source);
   return view;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 
 #include "base/seeded_values.h"
@@ -123,26 +124,72 @@ Result<Array> SeededArray(const temper_tensor_info& info, uint64_t seed, int arg
   return array;
 }
 
-Result<Runner> Runner::Create(temper_model* model, const std::vector<Array>* inputs) {
+Result<std::vector<Array>> SeededInputs(const temper_model* model, int specialization) {
+  std::vector<Array> inputs;
+  for (int i = 0; i < temper_input_count(model); ++i) {
+    const temper_tensor_info& info = temper_specialization(model, specialization)->inputs[i];
+    TEMPER_ASSIGN_OR_RETURN(Array array, SeededArray(info, 1, i));
+    inputs.push_back(std::move(array));
+  }
+  return inputs;
+}
+
+std::vector<int> PlainSpecializations(const temper_model* model) {
+  std::vector<int> plain;
+  for (int k = 0; k < temper_specialization_count(model); ++k) {
+    const bool fixed = temper_specialization(model, k)->fixed_defaults != 0;
+    // One whose defaults are not compiled in comes behind the one where they are.
+    if (fixed || temper_optional_count(model) == 0) plain.push_back(k);
+  }
+  if (plain.empty()) {
+    for (int k = 0; k < temper_specialization_count(model); ++k) plain.push_back(k);
+  }
+  return plain;
+}
+
+std::string DescribeInputs(const temper_model* model, int specialization) {
+  std::string text;
+  for (int i = 0; i < temper_input_count(model); ++i) {
+    text += (i ? ", " : "") + Describe(temper_specialization(model, specialization)->inputs[i]);
+  }
+  return text;
+}
+
+Result<Runner> Runner::Create(temper_model* model, const std::vector<Array>* inputs,
+                              const std::map<int, Array>* optional) {
   Runner runner;
   runner.model_ = model;
-  runner.inputs_ = inputs;
   const int input_count = temper_input_count(model), output_count = temper_output_count(model);
+  const int optional_count = temper_optional_count(model);
   TEMPER_CHECK(static_cast<int>(inputs->size()) == input_count);
   runner.outputs_.resize(output_count);
   runner.output_shapes_.resize(output_count);
-  runner.tensors_.resize(input_count + output_count);
-  for (int i = 0; i < input_count; ++i) {
+  runner.tensors_.resize(input_count + optional_count + output_count);
+  const auto input = [&](int slot, const Array& given, const temper_tensor_info& info) {
     // The runtime does not write to inputs; DLPack has one struct for both.
-    auto& array = const_cast<Array&>((*inputs)[i]);
-    runner.tensors_[i] = TensorOver(array, temper_input(model, i)->dtype, array.shape);
-    runner.input_pointers_.push_back(&runner.tensors_[i]);
+    auto& array = const_cast<Array&>(given);
+    runner.tensors_[slot] = TensorOver(array, info.dtype, array.shape);
+    return &runner.tensors_[slot];
+  };
+  for (int i = 0; i < input_count; ++i) {
+    runner.input_pointers_.push_back(input(i, (*inputs)[i], *temper_input(model, i)));
   }
+  runner.optional_pointers_.assign(optional_count, nullptr);
+  for (int i = 0; optional != nullptr && i < optional_count; ++i) {
+    const auto given = optional->find(i);
+    if (given == optional->end()) continue;
+    runner.optional_pointers_[i] =
+        input(input_count + i, given->second, *temper_optional(model, i));
+  }
+  const int chosen =
+      temper_choose(model, runner.input_pointers_.data(), runner.optional_pointers_.data());
+  if (chosen < 0) return LastError();
+  runner.chosen_ = temper_specialization(model, chosen);
   for (int i = 0; i < output_count; ++i) {
-    const temper_tensor_info& info = *temper_output(model, i);
+    const temper_tensor_info& info = runner.chosen_->outputs[i];
     TEMPER_ASSIGN_OR_RETURN(runner.outputs_[i], NewArray(info));
     runner.output_shapes_[i] = runner.outputs_[i].shape;
-    DLTensor& tensor = runner.tensors_[input_count + i];
+    DLTensor& tensor = runner.tensors_[input_count + optional_count + i];
     tensor = TensorOver(runner.outputs_[i], info.dtype, runner.output_shapes_[i]);
     runner.output_pointers_.push_back(&tensor);
   }
@@ -152,7 +199,7 @@ Result<Runner> Runner::Create(temper_model* model, const std::vector<Array>* inp
 Status Runner::Finish(int code) {
   if (code != 0) return LastError();
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    const temper_tensor_info& info = *temper_output(model_, static_cast<int>(i));
+    const temper_tensor_info& info = chosen_->outputs[i];
     outputs_[i].shape = output_shapes_[i];
     std::copy(info.max_shape, info.max_shape + info.ndim, output_shapes_[i].begin());
   }
@@ -160,13 +207,16 @@ Status Runner::Finish(int code) {
 }
 
 Status Runner::Run() {
-  return Finish(temper_run(model_, input_pointers_.data(), output_pointers_.data()));
+  return Finish(temper_run_with(model_, input_pointers_.data(), optional_pointers_.data(),
+                                output_pointers_.data(), nullptr));
 }
 
 Status Runner::RunTimed(std::vector<double>* step_us) {
-  step_us->resize(temper_step_count(model_));
-  return Finish(temper_run_step_times(model_, input_pointers_.data(), output_pointers_.data(),
-                                      step_us->data()));
+  step_us->assign(std::max(chosen_->step_count, 1), 0);
+  const int code = temper_run_with(model_, input_pointers_.data(), optional_pointers_.data(),
+                                   output_pointers_.data(), step_us->data());
+  step_us->resize(chosen_->step_count);
+  return Finish(code);
 }
 
 }  // namespace temper::tools

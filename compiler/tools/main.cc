@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
       temper::tools::AddRunCommand(root),     temper::tools::AddBenchCommand(root),
       temper::tools::AddQueryCommand(root),   temper::tools::AddDbCommand(root),
       temper::tools::AddDevicesCommand(root), temper::tools::AddDoctorCommand(root),
-      temper::tools::AddInspectCommand(root),
+      temper::tools::AddInspectCommand(root), temper::tools::AddJobsCommand(root),
   };
   root.footer("temper VERB --help explains a verb, with an example.");
   try {

@@ -15,15 +15,21 @@ namespace temper::tools {
 
 void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes) {
   app->add_option("model", flags->model, "ONNX model")->required();
-  app->add_option(
-      "--shape", flags->shapes,
-      "INPUT=1x3x224x224: shape of an input, for dimensions that the model leaves open");
+  AddShapeOption(app, flags);
   app->add_option("--value", flags->values,
                   "INPUT=@FILE.npy: fixes an input at this value, so that it may decide shapes");
   if (!passes) return;
   app->add_option("--disable-pass", flags->disabled_passes, "Leave out a graph pass, by name");
   app->add_option("--print-after", flags->print_after,
                   "Print the graph after a pass, by name, on stderr; `import` before all, `all`");
+}
+
+CLI::Option* AddShapeOption(CLI::App* app, ModelFlags* flags) {
+  return app->add_option(
+      "--shape", flags->shapes,
+      "INPUT=1x3x224x224[,INPUT=...]: shapes of inputs, for dimensions that the model leaves open. "
+      "An input that is named again begins a further set of shapes; the compiled model holds "
+      "kernels for each set and picks by the inputs' shapes");
 }
 
 void AddTargetOption(CLI::App* app, ModelFlags* flags) {
@@ -78,15 +84,49 @@ Status ParseValueFlag(const std::string& flag, driver::FrontendOptions* options)
   return OkStatus();
 }
 
+// "x=1x2,y=3" at the commas behind a shape: names may have commas and equal signs of their own.
+std::vector<std::string> SplitShapes(std::string_view flag) {
+  std::vector<std::string> pieces(1);
+  for (const char c : flag) {
+    const size_t equals = pieces.back().rfind('=');
+    const bool complete =
+        equals != std::string::npos && equals > 0 &&
+        pieces.back().find_first_not_of("0123456789x", equals + 1) == std::string::npos;
+    if (c == ',' && complete) {
+      pieces.emplace_back();
+    } else {
+      pieces.back() += c;
+    }
+  }
+  return pieces;
+}
+
+// One set of shapes after the other: an option that names an input again begins the next.
+Result<std::vector<driver::InputShapes>> ParseShapeFlags(const std::vector<std::string>& flags) {
+  std::vector<driver::InputShapes> sets;
+  for (const std::string& flag : flags) {
+    importer::ImportOptions named;
+    for (const std::string& piece : SplitShapes(flag)) {
+      TEMPER_RETURN_IF_ERROR(importer::ParseShapeFlag(piece, &named));
+    }
+    const auto known = [&](const auto& shape) { return sets.back().count(shape.first) != 0; };
+    if (sets.empty() || std::any_of(named.shapes.begin(), named.shapes.end(), known)) {
+      sets.emplace_back();
+    }
+    sets.back().merge(named.shapes);
+  }
+  if (sets.size() > driver::kMaxSpecializations) {
+    return InvalidArgument(fmt::format("--shape gives {} sets of shapes; at most {} are possible",
+                                       sets.size(), driver::kMaxSpecializations));
+  }
+  return sets;
+}
+
 }  // namespace
 
 Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
   driver::FrontendOptions options;
-  importer::ImportOptions import;
-  for (const std::string& shape : flags.shapes) {
-    TEMPER_RETURN_IF_ERROR(importer::ParseShapeFlag(shape, &import));
-  }
-  options.shapes = std::move(import.shapes);
+  TEMPER_ASSIGN_OR_RETURN(options.shapes, ParseShapeFlags(flags.shapes));
   for (const std::string& value : flags.values) {
     TEMPER_RETURN_IF_ERROR(ParseValueFlag(value, &options));
   }

@@ -25,6 +25,8 @@ struct ModelFlags {
 
 // MODEL.onnx, --shape and --value; with the flags of the passes if `passes` is set.
 void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes = false);
+// --shape alone.
+CLI::Option* AddShapeOption(CLI::App* app, ModelFlags* flags);
 void AddTargetOption(CLI::App* app, ModelFlags* flags);
 void AddThreadsOption(CLI::App* app, ModelFlags* flags);
 

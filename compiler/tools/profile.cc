@@ -89,13 +89,16 @@ struct Bound {
 
 class Profiler {
  public:
-  Profiler(temper_model* model, const Clock& clock)
-      : model_(model), clock_(clock), machine_(DetectTarget()), threads_(temper_threads(model)) {
-    const int steps = temper_step_count(model);
-    profile_.kernels.resize(steps);
-    for (int i = 0; i < steps; ++i) {
+  Profiler(temper_model* model, const temper_specialization_info& chosen, const Clock& clock)
+      : model_(model),
+        chosen_(chosen),
+        clock_(clock),
+        machine_(DetectTarget()),
+        threads_(temper_threads(model)) {
+    profile_.kernels.resize(chosen.step_count);
+    for (int i = 0; i < chosen.step_count; ++i) {
       KernelProfile& k = profile_.kernels[i];
-      k.step = temper_step(model, i);
+      k.step = &chosen.steps[i];
       k.operations = k.step->flops;
       const temper_workload_info* workload = temper_workload(model, k.step->workload);
       if (workload == nullptr) continue;
@@ -151,8 +154,8 @@ class Profiler {
 
   // The weights of all kernels pass through the caches in each run.
   Bound BoundOf(const KernelProfile& k, const MachineRates& rates) const {
-    const double resident = static_cast<double>(temper_weight_bytes(model_)) +
-                            static_cast<double>(temper_arena_bytes(model_));
+    const double resident =
+        static_cast<double>(temper_weight_bytes(model_)) + static_cast<double>(chosen_.arena_bytes);
     const double others = static_cast<double>(k.step->bytes) - k.weight_bytes;
     const Level weights_at = LevelOf(machine_, threads_, resident);
     const Level others_at = LevelOf(machine_, threads_, static_cast<double>(k.step->bytes));
@@ -191,6 +194,7 @@ class Profiler {
   }
 
   temper_model* model_;
+  const temper_specialization_info& chosen_;
   const Clock& clock_;
   Target machine_;
   int threads_;
@@ -203,18 +207,14 @@ std::string Percent(double share) { return fmt::format("{:.1f}%", share * 100); 
 
 Result<Profile> ProfileModel(temper_model* model, Runner& runner, double seconds,
                              const Clock& clock) {
-  return Profiler(model, clock).Run(runner, seconds);
+  return Profiler(model, runner.chosen(), clock).Run(runner, seconds);
 }
 
 nlohmann::json ProfileJson(const temper_model* model, const Profile& profile) {
   nlohmann::json kernels = nlohmann::json::array();
   for (const KernelProfile& k : profile.kernels) {
-    nlohmann::json nodes = nlohmann::json::array();
-    for (std::string_view node : SplitString(k.step->nodes, ',')) {
-      if (!node.empty()) nodes.push_back(node);
-    }
     const auto bytes = static_cast<double>(k.step->bytes);
-    kernels.push_back({{"nodes", nodes},
+    kernels.push_back({{"nodes", SplitNames(k.step->nodes)},
                        {"name", k.name},
                        {"workload", k.step->workload},
                        {"source", k.step->source},
@@ -265,7 +265,8 @@ std::string ProfileTable(const temper_model* model, const Profile& profile) {
                     Percent(k.peak_share), k.bound_by, Percent(k.roofline_share),
                     k.step->expected_us > 0 ? fmt::format("{:.1f}", k.step->expected_us) : "-",
                     k.step->source, std::string(k.step->workload).substr(0, 12),
-                    EscapeControl(k.name), EscapeControl(k.step->nodes)});
+                    EscapeControl(k.name),
+                    EscapeControl(JoinStrings(SplitNames(k.step->nodes), ", "))});
   }
   std::string text =
       FormatTable(rows, {true, true, true, true, true, true, true, false, true, true});

@@ -36,7 +36,8 @@ struct Profile {
   double peak_rss_bytes = 0;   // of this process, before the machine was measured
 };
 
-// Runs the model for about `seconds`, in turns with the machine's own rates.
+// Runs the specialization that the runner's inputs chose for about `seconds`, in turns with the
+// machine's own rates.
 Result<Profile> ProfileModel(temper_model* model, Runner& runner, double seconds,
                              const Clock& clock);
 

@@ -45,16 +45,31 @@ Result<std::map<std::string, std::string>> ParseFiles(const std::vector<std::str
   return files;
 }
 
-using InfoAt = const temper_tensor_info* (*)(const temper_model*, int);
+using Infos = std::vector<const temper_tensor_info*>;
 
-Status CheckNames(const std::map<std::string, std::string>& files, const temper_model* model,
-                  int count, InfoAt info, std::string_view what) {
+Infos InputsOf(const temper_model* model) {
+  Infos infos;
+  for (int i = 0; i < temper_input_count(model); ++i) infos.push_back(temper_input(model, i));
+  for (int i = 0; i < temper_optional_count(model); ++i) {
+    infos.push_back(temper_optional(model, i));
+  }
+  return infos;
+}
+
+Infos OutputsOf(const temper_model* model) {
+  Infos infos;
+  for (int i = 0; i < temper_output_count(model); ++i) infos.push_back(temper_output(model, i));
+  return infos;
+}
+
+Status CheckNames(const std::map<std::string, std::string>& files, const Infos& infos,
+                  std::string_view what) {
   for (const auto& [name, path] : files) {
     std::string known;
     bool found = false;
-    for (int i = 0; i < count; ++i) {
-      found |= name == info(model, i)->name;
-      known += (i ? ", " : "") + Describe(*info(model, i));
+    for (const temper_tensor_info* info : infos) {
+      found |= name == info->name;
+      known += (known.empty() ? "" : ", ") + Describe(*info);
     }
     if (!found) {
       return InvalidArgument(
@@ -64,9 +79,27 @@ Status CheckNames(const std::map<std::string, std::string>& files, const temper_
   return OkStatus();
 }
 
-Result<std::vector<Array>> ReadInputs(const temper_model* model,
-                                      const std::map<std::string, std::string>& files) {
-  std::vector<Array> inputs;
+Result<Array> ReadInput(const temper_tensor_info& info, const std::string& file) {
+  TEMPER_ASSIGN_OR_RETURN(const DType dtype, TypeOf(info));
+  TEMPER_ASSIGN_OR_RETURN(Array array, ReadNpy(file, dtype));
+  // Where several sizes are possible, the runtime says which.
+  bool fits = array.dtype == dtype && static_cast<int>(array.shape.size()) == info.ndim;
+  for (int d = 0; fits && d < info.ndim; ++d) {
+    fits = info.shape[d] < 0 || info.shape[d] == array.shape[d];
+  }
+  if (fits) return array;
+  return InvalidArgument(fmt::format("{} holds {}{}; the model takes {}", file, Name(array.dtype),
+                                     graph::ShapeToString(array.shape), Describe(info)));
+}
+
+struct Inputs {
+  std::vector<Array> required;
+  std::map<int, Array> optional;  // those that are given
+};
+
+Result<Inputs> ReadInputs(const temper_model* model,
+                          const std::map<std::string, std::string>& files) {
+  Inputs inputs;
   for (int i = 0; i < temper_input_count(model); ++i) {
     const temper_tensor_info& info = *temper_input(model, i);
     auto file = files.find(info.name);
@@ -74,15 +107,14 @@ Result<std::vector<Array>> ReadInputs(const temper_model* model,
       return InvalidArgument(
           fmt::format("input {} is missing. Give --input {}=@FILE.npy", Describe(info), info.name));
     }
-    TEMPER_ASSIGN_OR_RETURN(const DType dtype, TypeOf(info));
-    TEMPER_ASSIGN_OR_RETURN(Array array, ReadNpy(file->second, dtype));
-    const std::vector<int64_t> shape(info.shape, info.shape + info.ndim);
-    if (array.dtype != dtype || array.shape != shape) {
-      return InvalidArgument(fmt::format("{} holds {}{}; the model takes {}", file->second,
-                                         Name(array.dtype), graph::ShapeToString(array.shape),
-                                         Describe(info)));
-    }
-    inputs.push_back(std::move(array));
+    TEMPER_ASSIGN_OR_RETURN(Array array, ReadInput(info, file->second));
+    inputs.required.push_back(std::move(array));
+  }
+  for (int i = 0; i < temper_optional_count(model); ++i) {
+    const temper_tensor_info& info = *temper_optional(model, i);
+    auto file = files.find(info.name);
+    if (file == files.end()) continue;
+    TEMPER_ASSIGN_OR_RETURN(inputs.optional[i], ReadInput(info, file->second));
   }
   return inputs;
 }
@@ -169,7 +201,8 @@ void DescribeOutputs(const temper_model* model, const std::vector<Array>& output
     for (int64_t k = 0; k < shown; ++k) {
       values += fmt::format(" {:.6g}", ElementAsDouble(outputs[i], k));
     }
-    Print(fmt::format("{}:{}{}\n", Describe(*temper_output(model, static_cast<int>(i))), values,
+    Print(fmt::format("{} {}{}:{}{}\n", temper_output(model, static_cast<int>(i))->name,
+                      Name(outputs[i].dtype), graph::ShapeToString(outputs[i].shape), values,
                       shown < outputs[i].size() ? " ..." : ""));
   }
 }
@@ -182,12 +215,12 @@ int Run(const RunFlags& flags) {
   auto model = OpenModel(flags.model, flags.threads);
   if (!model.ok()) return Fail(model.status());
   temper_model* m = model->get();
-  Status names = CheckNames(*inputs, m, temper_input_count(m), temper_input, "input");
-  if (names.ok()) names = CheckNames(*expected, m, temper_output_count(m), temper_output, "output");
+  Status names = CheckNames(*inputs, InputsOf(m), "input");
+  if (names.ok()) names = CheckNames(*expected, OutputsOf(m), "output");
   if (!names.ok()) return Fail(names);
   auto arrays = ReadInputs(m, *inputs);
   if (!arrays.ok()) return Fail(arrays.status());
-  auto runner = Runner::Create(m, &*arrays);
+  auto runner = Runner::Create(m, &arrays->required, &arrays->optional);
   if (!runner.ok()) return Fail(runner.status());
   if (Status run = runner->Run(); !run.ok()) return Fail(run);
   if (!flags.output_dir.empty()) {

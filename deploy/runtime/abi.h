@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TEMPER_ABI_VERSION 2
+#define TEMPER_ABI_VERSION 3
 #define TEMPER_MAX_DIMS 12
 
 /* What generated code may ask of the thread that runs it. */
@@ -138,7 +138,9 @@ typedef struct {
 
 /* One kernel call of the model's main, for profiles and reports. */
 typedef struct {
-  const char* nodes;    /* names of the source model's nodes, comma separated */
+  /* Names of the source model's nodes, comma separated; a comma or backslash that is part of a name
+   * has a backslash before it. */
+  const char* nodes;
   const char* workload; /* hash, hexadecimal */
   const char* source;   /* exact | similar | model | prior */
   const char* schedule; /* the schedule's text */
@@ -202,7 +204,8 @@ typedef struct {
   F(34, AVXVNNIINT8, "avxvnniint8")         \
   F(35, AVXNECONVERT, "avxneconvert")
 
-typedef struct {
+typedef struct temper_module_info temper_module_info;
+struct temper_module_info {
   int32_t abi_version;
   int32_t threads; /* the schedules were chosen for so many */
   const char* target;
@@ -229,7 +232,23 @@ typedef struct {
   /* Since version 2, which only modules that call the runtime's operators state: these are all
    * below this number. */
   int32_t op_limit;
-} temper_module_info;
+
+  /* Since version 3, which only modules that use one of the following state. */
+
+  /* The last so many of `inputs` are optional: a caller that does not give optional input i means
+   * the value at defaults[i], 64-byte aligned. */
+  int32_t optional_count;
+  /* Not 0: the defaults are compiled in. `run` serves only calls that give no optional input, does
+   * not look at their pointers, and `defaults` may be NULL. */
+  int32_t fixed_defaults;
+  const void* const* defaults;
+  /* Further specializations of the same model over the same weights, whose own more_count is 0:
+   * equal target, features and counts of values; values of equal names, types and ranks; other
+   * shapes or another fixed_defaults. Of those that serve a call the first is meant, this one
+   * before all. One arena of the largest size serves all, in turns. */
+  int32_t more_count;
+  const temper_module_info* const* more;
+};
 
 /* A compiled model exports: const temper_module_info temper_module; */
 #define TEMPER_MODULE_SYMBOL "temper_module"

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "deploy/runtime/arena.h"
+#include "deploy/runtime/choose.h"
 #include "deploy/runtime/error.h"
 #include "deploy/runtime/module.h"
 #include "deploy/runtime/op.h"
@@ -14,18 +15,17 @@
 
 /* Memory of an output that the library lends. */
 typedef struct {
-  void* data; /* allocated when first asked for */
+  void* data; /* allocated when first asked for, for the largest specialization */
   int64_t bytes;
   int64_t shape[TEMPER_MAX_DIMS];
 } loan;
 
 struct temper_model {
   temper_module_handle* module;
-  const temper_module_info* info;
-  const temper_tensor_info* inputs;
-  const temper_tensor_info* outputs;
+  const temper_signature* all;
   temper_pool* pool;
   void* arena;
+  int64_t arena_bytes;     /* the most that a specialization needs */
   const void** input_data; /* what the generated code takes, written anew by each run */
   void** output_data;
   loan* loans; /* one an output */
@@ -42,19 +42,22 @@ static int MakeModel(temper_module_handle* module, int threads, temper_model** o
     return temper_set_error("out of memory.");
   }
   model->module = module;
-  model->info = temper_module_get(module);
-  model->inputs = temper_module_inputs(module);
-  model->outputs = temper_module_outputs(module);
-  model->input_data = NewArray(model->info->input_count, sizeof *model->input_data);
-  model->output_data = NewArray(model->info->output_count, sizeof *model->output_data);
-  model->loans = NewArray(model->info->output_count, sizeof *model->loans);
+  model->all = temper_module_signature(module);
+  model->input_data =
+      NewArray(model->all->input_count + model->all->optional_count, sizeof *model->input_data);
+  model->output_data = NewArray(model->all->output_count, sizeof *model->output_data);
+  model->loans = NewArray(model->all->output_count, sizeof *model->loans);
   if (!model->input_data || !model->output_data || !model->loans) {
     temper_close(model);
     return temper_set_error("out of memory.");
   }
-  model->arena = temper_arena_allocate((size_t)model->info->arena_bytes);
+  for (int k = 0; k < temper_module_count(module); ++k) {
+    const int64_t bytes = temper_module_get(module, k)->arena_bytes;
+    if (bytes > model->arena_bytes) model->arena_bytes = bytes;
+  }
+  model->arena = temper_arena_allocate((size_t)model->arena_bytes);
   if (!model->arena) {
-    const long long bytes = model->info->arena_bytes;
+    const long long bytes = model->arena_bytes;
     temper_close(model);
     return temper_set_error("cannot allocate %lld bytes of scratch memory for the model.", bytes);
   }
@@ -91,10 +94,10 @@ int temper_clone(temper_model* model, temper_model** out) {
 void temper_close(temper_model* model) {
   if (!model) return;
   temper_pool_destroy(model->pool);
-  for (int i = 0; model->loans && i < model->info->output_count; ++i) {
+  for (int i = 0; model->loans && i < model->all->output_count; ++i) {
     temper_arena_free(model->loans[i].data, (size_t)model->loans[i].bytes);
   }
-  temper_arena_free(model->arena, (size_t)model->info->arena_bytes);
+  temper_arena_free(model->arena, (size_t)model->arena_bytes);
   free(model->input_data);
   free(model->output_data);
   free(model->loans);
@@ -106,9 +109,19 @@ static char* DataOf(const DLTensor* tensor) {
   return tensor->data ? (char*)tensor->data + tensor->byte_offset : NULL;
 }
 
+static int64_t LargestBytes(const temper_model* model, int output) {
+  int64_t most = 0;
+  for (int k = 0; k < temper_module_count(model->module); ++k) {
+    const int64_t bytes =
+        temper_tensor_max_bytes(&temper_module_describe(model->module, k)->outputs[output]);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 /* Makes the memory to lend for output i ready; nothing of the caller's is changed yet. */
 static int PrepareLoan(temper_model* model, int i, const DLTensor* tensor) {
-  const temper_tensor_info* want = &model->outputs[i];
+  const temper_tensor_info* want = &model->all->outputs[i];
   loan* lent = &model->loans[i];
   if (tensor->shape && tensor->ndim < want->ndim) {
     return temper_set_error(
@@ -117,7 +130,7 @@ static int PrepareLoan(temper_model* model, int i, const DLTensor* tensor) {
         want->name, (int)tensor->ndim, want->ndim);
   }
   if (!lent->data) {
-    lent->bytes = temper_tensor_max_bytes(want);
+    lent->bytes = LargestBytes(model, i);
     lent->data = temper_arena_allocate((size_t)lent->bytes);
     if (!lent->data) {
       return temper_set_error("cannot allocate %lld bytes for output %s.", (long long)lent->bytes,
@@ -128,42 +141,68 @@ static int PrepareLoan(temper_model* model, int i, const DLTensor* tensor) {
   return 0;
 }
 
-static int Prepare(temper_model* model, const DLTensor* const* inputs, DLTensor* const* outputs) {
-  const temper_module_info* info = model->info;
-  if ((!inputs && info->input_count) || (!outputs && info->output_count)) {
-    return temper_set_error("temper_run: the list of %s is NULL.", inputs ? "outputs" : "inputs");
-  }
-  for (int i = 0; i < info->input_count; ++i) {
-    if (temper_tensor_check("input", &model->inputs[i], inputs[i])) return -1;
+/* Whether the caller gave room for whatever specialization the inputs choose. */
+static int IsRoom(const temper_model* model, int output, const DLTensor* tensor) {
+  const temper_tensor_info* all = &model->all->outputs[output];
+  return tensor && temper_tensor_has_shape(tensor, all->ndim, all->max_shape);
+}
+
+static int CheckLists(const temper_model* model, const DLTensor* const* inputs,
+                      DLTensor* const* outputs) {
+  const temper_signature* all = model->all;
+  if ((inputs || !all->input_count) && (outputs || !all->output_count)) return 0;
+  return temper_set_error("temper_run: the list of %s is NULL.",
+                          inputs || !all->input_count ? "outputs" : "inputs");
+}
+
+/* The specialization to run, with the data of the call in place; -1 on failure. */
+static int Prepare(temper_model* model, const DLTensor* const* inputs,
+                   const DLTensor* const* optional, DLTensor* const* outputs) {
+  if (CheckLists(model, inputs, outputs)) return -1;
+  const int chosen = temper_choose(model, inputs, optional);
+  if (chosen < 0) return -1;
+  const temper_signature* all = model->all;
+  const temper_module_info* info = temper_module_get(model->module, chosen);
+  const temper_specialization_info* s = temper_module_describe(model->module, chosen);
+  for (int i = 0; i < all->input_count; ++i) {
+    if (temper_tensor_check("input", &s->inputs[i], inputs[i])) return -1;
     model->input_data[i] = DataOf(inputs[i]);
   }
-  for (int i = 0; i < info->output_count; ++i) {
+  for (int i = 0; i < all->optional_count && !s->fixed_defaults; ++i) {
+    const DLTensor* given = optional ? optional[i] : NULL;
+    if (given && temper_tensor_check("input", &s->optional[i], given)) return -1;
+    model->input_data[all->input_count + i] = given ? DataOf(given) : info->defaults[i];
+  }
+  for (int i = 0; i < all->output_count; ++i) {
     if (outputs[i] && !outputs[i]->data) {
       if (PrepareLoan(model, i, outputs[i])) return -1;
     } else {
-      if (temper_tensor_check("output", &model->outputs[i], outputs[i])) return -1;
+      const int room = IsRoom(model, i, outputs[i]);
+      const temper_tensor_info* want = room ? &all->outputs[i] : &s->outputs[i];
+      if (temper_tensor_check("output", want, outputs[i])) return -1;
       model->output_data[i] = DataOf(outputs[i]);
     }
   }
-  return 0;
+  return chosen;
 }
 
 /* After a run: shapes that only it could know, and the fields of outputs that are lent. */
-static void DescribeOutputs(temper_model* model, DLTensor* const* outputs) {
-  for (int i = 0; i < model->info->output_count; ++i) {
+static void DescribeOutputs(temper_model* model, int chosen, DLTensor* const* outputs) {
+  const temper_module_info* info = temper_module_get(model->module, chosen);
+  for (int i = 0; i < model->all->output_count; ++i) {
     DLTensor* tensor = outputs[i];
-    const temper_tensor_info* info = &model->outputs[i];
+    const temper_tensor_info* actual = &temper_module_describe(model->module, chosen)->outputs[i];
     if (!tensor->data) {
       tensor->data = model->loans[i].data;
       tensor->device = (DLDevice){kDLCPU, 0};
-      tensor->ndim = info->ndim;
-      tensor->dtype = info->dtype;
+      tensor->ndim = actual->ndim;
+      tensor->dtype = actual->dtype;
       if (!tensor->shape) tensor->shape = model->loans[i].shape;
-      for (int d = 0; d < info->ndim; ++d) tensor->shape[d] = info->max_shape[d];
       tensor->strides = NULL;
       tensor->byte_offset = 0;
     }
-    if (model->info->output_shape) model->info->output_shape(i, model->arena, tensor->shape);
+    for (int d = 0; d < actual->ndim; ++d) tensor->shape[d] = actual->max_shape[d];
+    if (info->output_shape) info->output_shape(i, model->arena, tensor->shape);
   }
 }
 
@@ -178,64 +217,104 @@ static int Failed(int code) {
   return temper_set_error("running the model failed with code %d%s.", code, Meaning(code));
 }
 
-int temper_run(temper_model* model, const DLTensor* const* inputs, DLTensor* const* outputs) {
-  if (!model) return temper_set_error("temper_run: the model is NULL.");
-  if (Prepare(model, inputs, outputs)) return -1;
-  const int code = model->info->run(temper_pool_context(model->pool), model->input_data,
-                                    model->output_data, model->arena);
-  if (code) return Failed(code);
-  DescribeOutputs(model, outputs);
-  return 0;
-}
-
 static double Microseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-int temper_run_step_times(temper_model* model, const DLTensor* const* inputs,
-                          DLTensor* const* outputs, double* us) {
-  if (!model) return temper_set_error("temper_run_step_times: the model is NULL.");
-  if (!us && model->info->step_count) {
-    return temper_set_error("temper_run_step_times: `us` is NULL.");
-  }
-  if (Prepare(model, inputs, outputs)) return -1;
+static int RunSteps(temper_model* model, const temper_module_info* info, double* us) {
   double begin = Microseconds();
-  for (int i = 0; i < model->info->step_count; ++i) {
-    const int code = model->info->run_step(temper_pool_context(model->pool), i, model->input_data,
-                                           model->output_data, model->arena);
+  for (int i = 0; i < info->step_count; ++i) {
+    const int code = info->run_step(temper_pool_context(model->pool), i, model->input_data,
+                                    model->output_data, model->arena);
     const double end = Microseconds();
     if (code) {
-      const char* nodes = model->info->steps[i].nodes;
+      const char* nodes = info->steps[i].nodes;
       return temper_set_error("step %d (%s) failed with code %d%s.", i, nodes ? nodes : "", code,
                               Meaning(code));
     }
     us[i] = end - begin;
     begin = end;
   }
-  DescribeOutputs(model, outputs);
   return 0;
+}
+
+int temper_run_with(temper_model* model, const DLTensor* const* inputs,
+                    const DLTensor* const* optional, DLTensor* const* outputs, double* us) {
+  if (!model) return temper_set_error("temper_run: the model is NULL.");
+  const int chosen = Prepare(model, inputs, optional, outputs);
+  if (chosen < 0) return -1;
+  const temper_module_info* info = temper_module_get(model->module, chosen);
+  if (us) {
+    if (RunSteps(model, info, us)) return -1;
+  } else {
+    const int code = info->run(temper_pool_context(model->pool), model->input_data,
+                               model->output_data, model->arena);
+    if (code) return Failed(code);
+  }
+  DescribeOutputs(model, chosen, outputs);
+  return 0;
+}
+
+int temper_run(temper_model* model, const DLTensor* const* inputs, DLTensor* const* outputs) {
+  return temper_run_with(model, inputs, NULL, outputs, NULL);
+}
+
+int temper_run_step_times(temper_model* model, const DLTensor* const* inputs,
+                          DLTensor* const* outputs, double* us) {
+  if (!model) return temper_set_error("temper_run_step_times: the model is NULL.");
+  if (!us) return temper_set_error("temper_run_step_times: `us` is NULL.");
+  return temper_run_with(model, inputs, NULL, outputs, us);
+}
+
+int temper_choose(const temper_model* model, const DLTensor* const* inputs,
+                  const DLTensor* const* optional) {
+  if (!model) return temper_set_error("temper_choose: the model is NULL.");
+  if (!inputs && model->all->input_count) {
+    return temper_set_error("temper_choose: the list of inputs is NULL.");
+  }
+  return temper_module_choose(model->module, inputs, optional);
+}
+
+int temper_specialization_count(const temper_model* model) {
+  return temper_module_count(model->module);
+}
+
+const temper_specialization_info* temper_specialization(const temper_model* model, int k) {
+  return k >= 0 && k < temper_module_count(model->module) ? temper_module_describe(model->module, k)
+                                                          : NULL;
 }
 
 const char* temper_version(void) { return TEMPER_VERSION; }
 
-int temper_input_count(const temper_model* model) { return model->info->input_count; }
+int temper_input_count(const temper_model* model) { return model->all->input_count; }
 
 const temper_tensor_info* temper_input(const temper_model* model, int i) {
-  return i >= 0 && i < model->info->input_count ? &model->inputs[i] : NULL;
+  return i >= 0 && i < model->all->input_count ? &model->all->inputs[i] : NULL;
 }
 
-int temper_output_count(const temper_model* model) { return model->info->output_count; }
+int temper_optional_count(const temper_model* model) { return model->all->optional_count; }
+
+const temper_tensor_info* temper_optional(const temper_model* model, int i) {
+  return i >= 0 && i < model->all->optional_count ? &model->all->inputs[model->all->input_count + i]
+                                                  : NULL;
+}
+
+int temper_output_count(const temper_model* model) { return model->all->output_count; }
 
 const temper_tensor_info* temper_output(const temper_model* model, int i) {
-  return i >= 0 && i < model->info->output_count ? &model->outputs[i] : NULL;
+  return i >= 0 && i < model->all->output_count ? &model->all->outputs[i] : NULL;
 }
 
-int temper_step_count(const temper_model* model) { return model->info->step_count; }
+static const temper_module_info* First(const temper_model* model) {
+  return temper_module_get(model->module, 0);
+}
+
+int temper_step_count(const temper_model* model) { return First(model)->step_count; }
 
 const temper_step_info* temper_step(const temper_model* model, int i) {
-  return i >= 0 && i < model->info->step_count ? &model->info->steps[i] : NULL;
+  return i >= 0 && i < First(model)->step_count ? &First(model)->steps[i] : NULL;
 }
 
 const temper_workload_info* temper_workload(const temper_model* model, const char* hash) {
@@ -248,12 +327,12 @@ const temper_workload_info* temper_workload(const temper_model* model, const cha
 
 int temper_threads(const temper_model* model) { return temper_pool_threads(model->pool); }
 
-int temper_compiled_threads(const temper_model* model) { return model->info->threads; }
+int temper_compiled_threads(const temper_model* model) { return First(model)->threads; }
 
-const char* temper_target(const temper_model* model) { return model->info->target; }
+const char* temper_target(const temper_model* model) { return First(model)->target; }
 
-const char* temper_producer(const temper_model* model) { return model->info->producer; }
+const char* temper_producer(const temper_model* model) { return First(model)->producer; }
 
-int64_t temper_arena_bytes(const temper_model* model) { return model->info->arena_bytes; }
+int64_t temper_arena_bytes(const temper_model* model) { return model->arena_bytes; }
 
-int64_t temper_weight_bytes(const temper_model* model) { return model->info->weight_bytes; }
+int64_t temper_weight_bytes(const temper_model* model) { return First(model)->weight_bytes; }

@@ -17,15 +17,18 @@
 
 #define MAX_VALUES 65536
 #define MAX_TENSOR_BYTES (INT64_C(1) << 60)
+#define MAX_SPECIALIZATIONS 1024
 
 struct temper_module_handle {
   atomic_int references;
   void* library; /* of dlopen */
   int fd;
-  const temper_module_info* info;
   const temper_workload_table* workloads; /* may be NULL */
-  temper_tensor_info* inputs;
-  temper_tensor_info* outputs;
+  int count;                              /* specializations */
+  const temper_module_info** infos;       /* one each */
+  temper_specialization_info* described;  /* one each; they own their inputs and outputs */
+  temper_signature all;
+  int64_t* shapes; /* of `all`, where it has any of its own */
 };
 
 /* By the numbers of DType (base/dtype.h). */
@@ -91,8 +94,8 @@ static int HasOpenShape(const temper_module_info* info) {
 
 /* Whether the counts and pointers of the metadata make sense together. */
 static int IsConsistent(const temper_module_info* info) {
-  return info->input_count >= 0 && info->input_count <= MAX_VALUES && info->output_count >= 0 &&
-         info->output_count <= MAX_VALUES && info->step_count >= 0 &&
+  return info->abi_version >= 1 && info->input_count >= 0 && info->input_count <= MAX_VALUES &&
+         info->output_count >= 0 && info->output_count <= MAX_VALUES && info->step_count >= 0 &&
          (info->inputs || !info->input_count) && (info->outputs || !info->output_count) &&
          (info->steps || !info->step_count) && info->arena_bytes >= 0 &&
          info->arena_bytes <= MAX_TENSOR_BYTES && info->weight_bytes >= 0 && info->target &&
@@ -145,7 +148,35 @@ static void* OpenLibrary(int fd, const char* path) {
   return library;
 }
 
-static int FindInfo(temper_module_handle* module, const char* path) {
+static int Damaged(const char* path) {
+  return temper_set_error("%s has damaged metadata. Compile the model again.", path);
+}
+
+/* One specialization's metadata, itself and with that of the first. */
+static int CheckInfo(const temper_module_info* info, const temper_module_info* first,
+                     const char* path) {
+  if (!info || !IsConsistent(info) || info->abi_version != first->abi_version ||
+      (HasOpenShape(info) && !info->output_shape)) {
+    return Damaged(path);
+  }
+  if (info->abi_version >= 2 && info->op_limit > temper_op_count) {
+    return temper_set_error("%s calls operators that this runtime, %s, lacks. Update the runtime.",
+                            path, TEMPER_VERSION);
+  }
+  if (info->abi_version < 3) return 0;
+  if (info->optional_count < 0 || info->optional_count > info->input_count ||
+      (info->optional_count && !info->fixed_defaults && !info->defaults) ||
+      info->input_count != first->input_count || info->output_count != first->output_count ||
+      info->optional_count != first->optional_count) {
+    return Damaged(path);
+  }
+  for (int i = 0; !info->fixed_defaults && i < info->optional_count; ++i) {
+    if (!info->defaults[i]) return Damaged(path);
+  }
+  return 0;
+}
+
+static int FindInfos(temper_module_handle* module, const char* path) {
   const temper_module_info* info = dlsym(module->library, TEMPER_MODULE_SYMBOL);
   if (!info) {
     if (dlsym(module->library, TEMPER_CANDIDATE_SYMBOL)) {
@@ -161,17 +192,100 @@ static int FindInfo(temper_module_handle* module, const char* path) {
         "Update the runtime or compile the model again.",
         path, (int)info->abi_version, TEMPER_VERSION, TEMPER_ABI_VERSION);
   }
-  if (info->abi_version < 1 || !IsConsistent(info) || (HasOpenShape(info) && !info->output_shape)) {
-    return temper_set_error("%s has damaged metadata. Compile the model again.", path);
+  if (CheckInfo(info, info, path)) return -1;
+  const int more = info->abi_version >= 3 ? info->more_count : 0;
+  if (more < 0 || more >= MAX_SPECIALIZATIONS || (more && !info->more)) return Damaged(path);
+  module->infos = calloc((size_t)more + 1, sizeof *module->infos);
+  module->described = calloc((size_t)more + 1, sizeof *module->described);
+  if (!module->infos || !module->described) {
+    return temper_set_error("out of memory while opening %s.", path);
   }
-  if (info->abi_version >= 2 && info->op_limit > temper_op_count) {
-    return temper_set_error("%s calls operators that this runtime, %s, lacks. Update the runtime.",
-                            path, TEMPER_VERSION);
+  for (int k = 0; k <= more; ++k) {
+    module->infos[k] = k ? info->more[k - 1] : info;
+    if (CheckInfo(module->infos[k], info, path)) return -1;
   }
-  module->info = info;
+  module->count = more + 1;
   const temper_workload_table* workloads = dlsym(module->library, TEMPER_WORKLOADS_SYMBOL);
   if (workloads && workloads->count >= 0 && (workloads->workloads || !workloads->count)) {
     module->workloads = workloads;
+  }
+  return 0;
+}
+
+static int SameValues(const temper_tensor_info* a, const temper_tensor_info* b, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (strcmp(a[i].name, b[i].name) || a[i].ndim != b[i].ndim ||
+        memcmp(&a[i].dtype, &b[i].dtype, sizeof a[i].dtype)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* What all specializations have in common of value i, in `shapes`: -1 where they differ, then the
+ * largest. */
+static int JoinValue(const temper_module_handle* module, int i, int is_output,
+                     temper_tensor_info* out, int64_t* shapes) {
+  int64_t* shape = shapes;
+  int64_t* most = shapes + TEMPER_MAX_DIMS;
+  for (int k = 0; k < module->count; ++k) {
+    const temper_specialization_info* s = &module->described[k];
+    const temper_tensor_info* value = is_output ? &s->outputs[i] : &s->inputs[i];
+    for (int d = 0; d < value->ndim; ++d) {
+      if (!k || value->max_shape[d] > most[d]) most[d] = value->max_shape[d];
+      if (!k) shape[d] = value->shape[d];
+      if (value->shape[d] != shape[d]) shape[d] = -1;
+    }
+    *out = *value;
+  }
+  out->shape = shape;
+  out->max_shape = most;
+  int64_t bytes = out->dtype.bits / 8;
+  for (int d = 0; d < out->ndim; ++d) {
+    if (most[d] && bytes > MAX_TENSOR_BYTES / most[d]) return -1;
+    if (most[d]) bytes *= most[d];
+  }
+  return 0;
+}
+
+/* Describes each specialization and all together. */
+static int Describe(temper_module_handle* module, const char* path) {
+  const temper_module_info* first = module->infos[0];
+  const int inputs = first->input_count, outputs = first->output_count;
+  const int optional = first->abi_version >= 3 ? first->optional_count : 0;
+  for (int k = 0; k < module->count; ++k) {
+    const temper_module_info* info = module->infos[k];
+    temper_specialization_info* s = &module->described[k];
+    s->inputs = ReadValues(info->inputs, inputs, 0);
+    s->outputs = ReadValues(info->outputs, outputs, 1);
+    if (!s->inputs || !s->outputs || !SameValues(s->inputs, module->described[0].inputs, inputs) ||
+        !SameValues(s->outputs, module->described[0].outputs, outputs)) {
+      return Damaged(path);
+    }
+    s->optional = s->inputs + (inputs - optional);
+    s->fixed_defaults = info->abi_version >= 3 && optional && info->fixed_defaults;
+    s->steps = info->steps;
+    s->step_count = info->step_count;
+    s->arena_bytes = info->arena_bytes;
+  }
+  temper_signature* all = &module->all;
+  all->input_count = inputs - optional;
+  all->optional_count = optional;
+  all->output_count = outputs;
+  all->inputs = calloc((size_t)inputs + 1, sizeof *all->inputs);
+  all->outputs = calloc((size_t)outputs + 1, sizeof *all->outputs);
+  const size_t count = (size_t)inputs + (size_t)outputs;
+  module->shapes = calloc(count + 1, 2 * TEMPER_MAX_DIMS * sizeof *module->shapes);
+  if (!all->inputs || !all->outputs || !module->shapes) {
+    return temper_set_error("out of memory while opening %s.", path);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const int is_output = i >= (size_t)inputs;
+    const int at = (int)i - (is_output ? inputs : 0);
+    if (JoinValue(module, at, is_output, is_output ? &all->outputs[at] : &all->inputs[at],
+                  module->shapes + i * 2 * TEMPER_MAX_DIMS)) {
+      return Damaged(path);
+    }
   }
   return 0;
 }
@@ -189,13 +303,8 @@ static int Load(temper_module_handle* module, const char* path) {
     }
     return temper_set_error("cannot load %s: %s.", path, reason);
   }
-  if (FindInfo(module, path) || CheckCpu(module->info, path)) return -1;
-  module->inputs = ReadValues(module->info->inputs, module->info->input_count, 0);
-  module->outputs = ReadValues(module->info->outputs, module->info->output_count, 1);
-  if (!module->inputs || !module->outputs) {
-    return temper_set_error("%s has damaged metadata. Compile the model again.", path);
-  }
-  return 0;
+  if (FindInfos(module, path) || CheckCpu(module->infos[0], path)) return -1;
+  return Describe(module, path);
 }
 
 temper_module_handle* temper_module_load(const char* path) {
@@ -221,23 +330,33 @@ void temper_module_release(temper_module_handle* module) {
   if (atomic_fetch_sub_explicit(&module->references, 1, memory_order_acq_rel) != 1) return;
   if (module->library) dlclose(module->library);
   if (module->fd >= 0) close(module->fd);
-  free(module->inputs);
-  free(module->outputs);
+  for (int k = 0; k < module->count; ++k) {
+    free((void*)module->described[k].inputs);
+    free((void*)module->described[k].outputs);
+  }
+  free(module->infos);
+  free(module->described);
+  free(module->all.inputs);
+  free(module->all.outputs);
+  free(module->shapes);
   free(module);
 }
 
-const temper_module_info* temper_module_get(const temper_module_handle* module) {
-  return module->info;
+int temper_module_count(const temper_module_handle* module) { return module->count; }
+
+const temper_module_info* temper_module_get(const temper_module_handle* module, int k) {
+  return module->infos[k];
+}
+
+const temper_specialization_info* temper_module_describe(const temper_module_handle* module,
+                                                         int k) {
+  return &module->described[k];
+}
+
+const temper_signature* temper_module_signature(const temper_module_handle* module) {
+  return &module->all;
 }
 
 const temper_workload_table* temper_module_workloads(const temper_module_handle* module) {
   return module->workloads;
-}
-
-const temper_tensor_info* temper_module_inputs(const temper_module_handle* module) {
-  return module->inputs;
-}
-
-const temper_tensor_info* temper_module_outputs(const temper_module_handle* module) {
-  return module->outputs;
 }

@@ -41,7 +41,9 @@ typedef struct {
   const char* name;
   DLDataType dtype;
   int ndim;
-  const int64_t* shape; /* -1 (outputs only): known after the run */
+  /* -1: of an output, known after the run; of an input, one of several, which
+   * temper_specialization lists. */
+  const int64_t* shape;
   const int64_t* max_shape;
 } temper_tensor_info;
 
@@ -71,9 +73,18 @@ TEMPER_API const temper_tensor_info* temper_input(const temper_model* model, int
 TEMPER_API int temper_output_count(const temper_model* model);
 TEMPER_API const temper_tensor_info* temper_output(const temper_model* model, int i);
 
+/* Inputs that a run may leave out, because the model has a default for them: the initializers that
+ * an ONNX model of IR version 4 or newer lists among its inputs. They are not among
+ * temper_input_count. */
+TEMPER_API int temper_optional_count(const temper_model* model);
+TEMPER_API const temper_tensor_info* temper_optional(const temper_model* model, int i);
+
 /* Runs the model once. inputs[i] and outputs[i] describe memory of the caller, of any alignment;
  * dtype, ndim and shape must be those of temper_input(i) and temper_output(i), strides NULL or
  * dense, the device the CPU. Outputs must not overlap inputs or each other.
+ *
+ * A model compiled for several shapes picks the specialization that the shapes of the inputs fit;
+ * inputs that fit none are an error that lists them.
  *
  * An output whose shape has a -1 needs room for max_shape, given as its shape; after the run its
  * shape holds the actual extents.
@@ -84,7 +95,36 @@ TEMPER_API const temper_tensor_info* temper_output(const temper_model* model, in
 TEMPER_API int temper_run(temper_model* model, const DLTensor* const* inputs,
                           DLTensor* const* outputs);
 
-/* The kernel calls a run consists of, in order. NULL where i is out of range. */
+/* As temper_run. optional[i], unless NULL, takes the place of the default of temper_optional(i) in
+ * this run; `optional` may be NULL itself. Such runs use kernels of their own, which cannot rely on
+ * the values and may be slower. us: NULL, or where to write how long each step took, in
+ * microseconds: as many as the specialization in use has. */
+TEMPER_API int temper_run_with(temper_model* model, const DLTensor* const* inputs,
+                               const DLTensor* const* optional, DLTensor* const* outputs,
+                               double* us);
+
+/* One of the sets of shapes that a model was compiled for. */
+typedef struct {
+  const temper_tensor_info* inputs;   /* temper_input_count of them */
+  const temper_tensor_info* optional; /* temper_optional_count */
+  const temper_tensor_info* outputs;  /* temper_output_count */
+  int fixed_defaults;                 /* not 0: for runs that give no optional input */
+  const temper_step_info* steps;      /* the kernel calls that a run of it consists of */
+  int step_count;
+  int64_t arena_bytes; /* the scratch memory it needs; one serves all */
+} temper_specialization_info;
+
+/* At least one; NULL where k is out of range. */
+TEMPER_API int temper_specialization_count(const temper_model* model);
+TEMPER_API const temper_specialization_info* temper_specialization(const temper_model* model,
+                                                                   int k);
+
+/* The specialization that a run with these inputs uses; -1 on failure. `optional` may be NULL. */
+TEMPER_API int temper_choose(const temper_model* model, const DLTensor* const* inputs,
+                             const DLTensor* const* optional);
+
+/* The kernel calls that a run of the first specialization consists of, in order. NULL where i is
+ * out of range. */
 TEMPER_API int temper_step_count(const temper_model* model);
 TEMPER_API const temper_step_info* temper_step(const temper_model* model, int i);
 
@@ -92,7 +132,7 @@ TEMPER_API const temper_step_info* temper_step(const temper_model* model, int i)
  * hash, or was made without. */
 TEMPER_API const temper_workload_info* temper_workload(const temper_model* model, const char* hash);
 
-/* As temper_run, and writes how long each step took, in microseconds, to us[0 .. step_count). */
+/* As temper_run_with without optional inputs, and with `us`, which must not be NULL. */
 TEMPER_API int temper_run_step_times(temper_model* model, const DLTensor* const* inputs,
                                      DLTensor* const* outputs, double* us);
 
@@ -104,7 +144,8 @@ TEMPER_API int temper_compiled_threads(const temper_model* model);
 TEMPER_API const char* temper_target(const temper_model* model);
 TEMPER_API const char* temper_producer(const temper_model* model);
 
-/* Bytes of scratch memory of each model and clone, and of weights shared by all. */
+/* Bytes of scratch memory of each model and clone, and of weights shared by all of them and all
+ * specializations. */
 TEMPER_API int64_t temper_arena_bytes(const temper_model* model);
 TEMPER_API int64_t temper_weight_bytes(const temper_model* model);
 

@@ -57,11 +57,10 @@ static const char* ShapeText(int ndim, const int64_t* shape, char text[TEXT]) {
   return text;
 }
 
-static int SameShape(const temper_tensor_info* want, const DLTensor* tensor) {
-  if (tensor->ndim != want->ndim) return 0;
-  if (tensor->ndim && !tensor->shape) return 0;
-  for (int d = 0; d < want->ndim; ++d) {
-    if (tensor->shape[d] != want->max_shape[d]) return 0;
+int temper_tensor_has_shape(const DLTensor* tensor, int ndim, const int64_t* shape) {
+  if (!tensor || tensor->ndim != ndim || (ndim && !tensor->shape)) return 0;
+  for (int d = 0; d < ndim; ++d) {
+    if (tensor->shape[d] != shape[d]) return 0;
   }
   return 1;
 }
@@ -97,7 +96,7 @@ int temper_tensor_check(const char* kind, const temper_tensor_info* want, const 
     return temper_set_error("%s %s has elements of %s; the model has %s.", kind, want->name,
                             TypeName(tensor->dtype, given), TypeName(want->dtype, wanted));
   }
-  if (!SameShape(want, tensor)) {
+  if (!temper_tensor_has_shape(tensor, want->ndim, want->max_shape)) {
     const int known = tensor->ndim >= 0 && (tensor->shape || !tensor->ndim);
     return temper_set_error("%s %s has shape %s; the model has %s.", kind, want->name,
                             known ? ShapeText(tensor->ndim, tensor->shape, given) : "NULL",

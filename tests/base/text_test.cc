@@ -37,6 +37,20 @@ TEST(Text, ParsesWholeTextOnly) {
   EXPECT_FALSE(ParseDouble("1e999").ok());
 }
 
+TEST(Text, NamesMayHoldTheSeparator) {
+  for (const std::vector<std::string>& names : {std::vector<std::string>{},
+                                                {"a"},
+                                                {"a", "b"},
+                                                {"a,b", "c"},
+                                                {"a\\", ",", "\\,"},
+                                                {"a", ""}}) {
+    EXPECT_EQ(SplitNames(JoinNames(names)), names) << JoinNames(names);
+  }
+  EXPECT_EQ(JoinNames({"a,b", "c\\d"}), "a\\,b,c\\\\d");
+  // As versions without backslashes wrote it.
+  EXPECT_EQ(SplitNames("a\\b,c"), (std::vector<std::string>{"a\\b", "c"}));
+}
+
 TEST(Text, Utf8) {
   for (const char* good : {"", "abc", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
                            "\xed\x9f\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf"}) {

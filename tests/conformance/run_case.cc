@@ -134,8 +134,9 @@ Status CompileFor(const Case& test, const DataSet& set, const std::string& outpu
   };
   Status status = compile();
   if (Mentions(status, {"--shape"})) {
+    options.frontend.shapes.resize(1);
     for (const NamedTensor& input : set.inputs) {
-      options.frontend.shapes.emplace(input.name, input.tensor.shape);
+      options.frontend.shapes[0].emplace(input.name, input.tensor.shape);
     }
     status = compile();
   }
@@ -146,7 +147,7 @@ Status CompileFor(const Case& test, const DataSet& set, const std::string& outpu
     for (const NamedTensor& input : set.inputs) {
       if (input.tensor.shape.size() > 1 || (IsFloat(input.tensor.dtype) && !any_type)) continue;
       if (!options.frontend.values.emplace(input.name, input.tensor).second) continue;
-      options.frontend.shapes.erase(input.name);
+      for (driver::InputShapes& shapes : options.frontend.shapes) shapes.erase(input.name);
       *fixed += (fixed->empty() ? "" : ", ") + input.name;
     }
     const Status again = compile();

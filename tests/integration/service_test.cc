@@ -422,6 +422,87 @@ TEST_F(Programs, TuneNamesTheThreadsOfTheWorkerThatIsMissing) {
   EXPECT_NE(run->errors.find(start, warned + 1), std::string::npos) << run->errors;
 }
 
+TEST_F(Programs, JobsAreListedAndCancelled) {
+  StartServer();
+  StartWorker("one");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  auto jobs = [&](std::vector<std::string> more) {
+    SubprocessOptions options;
+    options.argv = {BIN "temper", "jobs", "--server", address_};
+    options.argv.insert(options.argv.end(), more.begin(), more.end());
+    auto run = RunCaptured(options, "", 60);
+    EXPECT_TRUE(run.ok());
+    return run.ok() ? *std::move(run) : CapturedRun();
+  };
+  EXPECT_NE(jobs({}).output.find("no jobs"), std::string::npos);
+  const std::string job = Submit(*client, 1'000'000, "to be cancelled");
+  auto listed = jobs({"--json"});
+  EXPECT_EQ(listed.status.code, 0) << listed.errors;
+  EXPECT_NE(listed.output.find("\"job\":\"" + job + "\""), std::string::npos) << listed.output;
+  EXPECT_NE(listed.output.find("\"model\":\"matmul\""), std::string::npos) << listed.output;
+  EXPECT_NE(jobs({}).output.find(job), std::string::npos);
+
+  EXPECT_EQ(jobs({"--cancel", "no such job"}).status.code, 1);
+  EXPECT_EQ(jobs({"--cancel", ""}).status.code, 2);
+  EXPECT_LT(Watch(*client, job).phase(), proto::JOB_PHASE_DONE);
+  auto cancelled = jobs({"--cancel", job.substr(0, 5)});
+  EXPECT_EQ(cancelled.status.code, 0) << cancelled.errors;
+  EXPECT_NE(cancelled.output.find("cancelled"), std::string::npos) << cancelled.output;
+  EXPECT_EQ(WaitForEnd(*client, job).phase(), proto::JOB_PHASE_CANCELLED);
+  auto again = jobs({"--cancel", job});
+  EXPECT_EQ(again.status.code, 1);
+  EXPECT_NE(again.errors.find("has ended already: cancelled"), std::string::npos) << again.errors;
+}
+
+TEST_F(Programs, WhatATuneLearnedServesCompileQueryAndInspect) {
+  StartServer();
+  StartWorker("one");
+  auto client = Connect();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  const std::string model = TEMPER_SOURCE "/tests/data/small.onnx";
+  auto temper = [&](std::vector<std::string> argv) {
+    SubprocessOptions options;
+    options.argv = {BIN "temper"};
+    options.argv.insert(options.argv.end(), argv.begin(), argv.end());
+    auto run = RunCaptured(options, "", 200);
+    EXPECT_TRUE(run.ok());
+    EXPECT_EQ(run->status.code, 0) << run->errors;
+    return run.ok() ? run->output : std::string();
+  };
+  auto count = [](const std::string& text, const std::string& part) {
+    int n = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+    return n;
+  };
+  // Both sets of shapes are tuned, in one job.
+  const std::vector<std::string> one = {"--shape", "x=1x3x8x8"}, two = {"--shape", "x=2x3x8x8"};
+  std::vector<std::string> tune = {"tune",     model, "--server", address_,
+                                   "--trials", "150", "--json"};
+  tune.insert(tune.end(), one.begin(), one.end());
+  tune.insert(tune.end(), two.begin(), two.end());
+  temper(tune);
+  const std::string so = folder_->File("small.so");
+  for (const auto& shapes : {one, two}) {
+    const std::string tuned = temper({"compile", model, "-o", so, "--server", address_,
+                                      "--require-tuned", "--json", shapes[0], shapes[1]});
+    EXPECT_EQ(count(tuned, "\"source\":\"exact\""), count(tuned, "\"source\":")) << tuned;
+    const std::string known =
+        temper({"query", "--server", address_, "--model", model, "--json", shapes[0], shapes[1]});
+    EXPECT_GE(count(known, "\"best_us\""), 1) << known;
+  }
+  // What was not tuned is chosen by the model that the job left at the server.
+  const std::string other = temper(
+      {"compile", model, "-o", so, "--server", address_, "--json", "--shape", "x=4x3x8x8"});
+  EXPECT_GE(count(other, "\"source\":\"model\""), 1) << other;
+  EXPECT_EQ(count(other, "\"source\":\"prior\""), 0) << other;
+  const std::string shown = temper({"inspect", so, "--schedules"});
+  EXPECT_NE(shown.find("model"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("temper-schedule"), std::string::npos) << shown;
+}
+
 TEST_F(Programs, WrongUseIsToldClearly) {
   auto run = [&](std::vector<std::string> argv) {
     SubprocessOptions options;

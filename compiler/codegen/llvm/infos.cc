@@ -115,7 +115,7 @@ uint64_t RequiredFeatures(const Target& target) {
 // void output_shape(output, arena, shape): copies the extents from where the run left them. Null
 // where all are known.
 Constant* OutputShape(llvm::IRBuilderBase& b, llvm::Module& module, Data& data,
-                      const ModulePlan& plan) {
+                      const ModuleSpecialization& plan) {
   const auto open = [](const ModuleValue& v) { return v.shape_at >= 0; };
   if (std::none_of(plan.outputs.begin(), plan.outputs.end(), open)) return data.Null();
   llvm::LLVMContext& c = b.getContext();
@@ -154,6 +154,131 @@ llvm::GlobalValue* Hidden(llvm::GlobalValue* v) {
   return v;
 }
 
+// What all specializations of a module share while it is written.
+struct ModuleEmitter {
+  llvm::IRBuilderBase& b;
+  llvm::Module& module;
+  Data& data;
+  llvm::GlobalValue* weights;  // null where there are none
+
+  Result<Value*> Argument(llvm::Function* step, const ModuleArg& a);
+  Result<llvm::Function*> Step(const ModuleStep& step, const std::string& name);
+  llvm::Function* Run(const std::vector<llvm::Function*>& steps);
+  llvm::Function* RunStep(const std::vector<llvm::Function*>& steps);
+  Result<Constant*> Values(const std::vector<ModuleValue>& values, const std::string& kind);
+  Result<Constant*> Defaults(const ModuleSpecialization& s);
+};
+
+// int step(context, inputs, outputs, arena); run has the same type.
+llvm::FunctionType* StepType(llvm::IRBuilderBase& b) {
+  llvm::Type* ptr = b.getPtrTy();
+  return llvm::FunctionType::get(b.getInt32Ty(), {ptr, ptr, ptr, ptr}, false);
+}
+
+llvm::Function* NewFunction(ModuleEmitter& e, llvm::FunctionType* type, const std::string& name) {
+  auto* f = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, e.module);
+  f->setDoesNotThrow();
+  e.b.SetInsertPoint(llvm::BasicBlock::Create(e.b.getContext(), "entry", f));
+  return f;
+}
+
+Result<Value*> ModuleEmitter::Argument(llvm::Function* step, const ModuleArg& a) {
+  switch (a.place) {
+    case Place::kArena:
+      return b.CreatePtrAdd(step->getArg(3), b.getInt64(a.offset));
+    case Place::kWeights:
+      if (!weights) return Internal("a kernel reads weights of a model that has none");
+      return b.CreatePtrAdd(weights, b.getInt64(a.offset));
+    case Place::kInput:
+    case Place::kOutput:
+      break;
+  }
+  Value* table = step->getArg(a.place == Place::kInput ? 1 : 2);
+  return b.CreateAlignedLoad(b.getPtrTy(), b.CreatePtrAdd(table, b.getInt64(8 * a.offset)),
+                             llvm::Align(8));
+}
+
+Result<llvm::Function*> ModuleEmitter::Step(const ModuleStep& step, const std::string& name) {
+  llvm::Type* ptr = b.getPtrTy();
+  auto* kernel_type = llvm::FunctionType::get(b.getInt32Ty(), {ptr, ptr, ptr}, false);
+  llvm::Function* f = NewFunction(*this, StepType(b), name);
+  auto* args = b.CreateAlloca(llvm::ArrayType::get(ptr, std::max<size_t>(step.args.size(), 1)));
+  for (size_t i = 0; i < step.args.size(); ++i) {
+    TEMPER_ASSIGN_OR_RETURN(Value * value, Argument(f, step.args[i]));
+    b.CreateAlignedStore(value, b.CreatePtrAdd(args, b.getInt64(8 * i)), llvm::Align(8));
+  }
+  Value* kernel = nullptr;
+  if (step.runtime_op >= 0) {
+    Value* table = b.CreateAlignedLoad(
+        ptr, b.CreatePtrAdd(f->getArg(0), b.getInt64(offsetof(temper_context, ops))),
+        llvm::Align(8));
+    kernel = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, b.getInt64(8 * step.runtime_op)),
+                                 llvm::Align(8));
+  } else {
+    kernel = Hidden(llvm::cast<llvm::Function>(
+        module.getOrInsertFunction(step.symbol, kernel_type).getCallee()));
+  }
+  Value* workspace = b.CreatePtrAdd(f->getArg(3), b.getInt64(step.workspace_offset));
+  b.CreateRet(b.CreateCall(kernel_type, kernel, {f->getArg(0), args, workspace}));
+  return f;
+}
+
+// int run(context, inputs, outputs, arena): the steps until one fails.
+llvm::Function* ModuleEmitter::Run(const std::vector<llvm::Function*>& steps) {
+  llvm::LLVMContext& c = b.getContext();
+  llvm::Function* run = NewFunction(*this, StepType(b), "run");
+  for (llvm::Function* step : steps) {
+    Value* code =
+        b.CreateCall(step, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3)});
+    auto* failed = llvm::BasicBlock::Create(c, "failed", run);
+    auto* next = llvm::BasicBlock::Create(c, "next", run);
+    b.CreateCondBr(b.CreateIsNull(code), next, failed);
+    b.SetInsertPoint(failed);
+    b.CreateRet(code);
+    b.SetInsertPoint(next);
+  }
+  b.CreateRet(b.getInt32(0));
+  return run;
+}
+
+// int run_step(context, step, inputs, outputs, arena), through a table.
+llvm::Function* ModuleEmitter::RunStep(const std::vector<llvm::Function*>& steps) {
+  llvm::Type* ptr = b.getPtrTy();
+  llvm::Type* i32 = b.getInt32Ty();
+  auto* type = llvm::FunctionType::get(i32, {ptr, i32, ptr, ptr, ptr}, false);
+  llvm::Function* f = NewFunction(*this, type, "run_step");
+  if (steps.empty()) {
+    b.CreateRet(b.getInt32(0));
+    return f;
+  }
+  Constant* table = data.Array(std::vector<Constant*>(steps.begin(), steps.end()), "steps");
+  Value* offset = b.CreateMul(b.CreateSExt(f->getArg(1), b.getInt64Ty()), b.getInt64(8));
+  Value* step = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, offset), llvm::Align(8));
+  b.CreateRet(
+      b.CreateCall(StepType(b), step, {f->getArg(0), f->getArg(2), f->getArg(3), f->getArg(4)}));
+  return f;
+}
+
+Result<Constant*> ModuleEmitter::Values(const std::vector<ModuleValue>& values,
+                                        const std::string& kind) {
+  std::vector<Constant*> infos;
+  for (const ModuleValue& v : values) {
+    TEMPER_RETURN_IF_ERROR(CheckRank(v.shape.size(), kind + " " + v.name));
+    infos.push_back(ValueInfo(data, v));
+  }
+  return data.Array(infos, "values");
+}
+
+Result<Constant*> ModuleEmitter::Defaults(const ModuleSpecialization& s) {
+  std::vector<Constant*> defaults;
+  for (int64_t offset : s.defaults) {
+    if (!weights) return Internal("a default lies among the weights of a model that has none");
+    defaults.push_back(llvm::ConstantExpr::getInBoundsGetElementPtr(
+        b.getInt8Ty(), weights, llvm::ArrayRef<Constant*>{b.getInt64(offset)}));
+  }
+  return data.Array(defaults, "defaults");
+}
+
 }  // namespace
 
 Status EmitCandidateInfo(llvm::IRBuilderBase& b, llvm::Module& module, const KernelSource& kernel) {
@@ -182,123 +307,71 @@ Status EmitCandidateInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Ker
 
 Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const ModulePlan& plan,
                       const Target& target) {
-  llvm::LLVMContext& c = b.getContext();
   Data data(b, module);
-  llvm::Type* ptr = b.getPtrTy();
-  llvm::Type* i32 = b.getInt32Ty();
-  auto* kernel_type = llvm::FunctionType::get(i32, {ptr, ptr, ptr}, false);
-  llvm::GlobalValue* weights = nullptr;
+  TEMPER_CHECK(!plan.specializations.empty());
+  ModuleEmitter emitter{b, module, data, nullptr};
   if (plan.weight_bytes > 0) {
-    weights = Hidden(new llvm::GlobalVariable(
+    emitter.weights = Hidden(new llvm::GlobalVariable(
         module, b.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage, nullptr, kWeightsSymbol));
   }
+  // The oldest version that says it all, so that older runtimes can run the model.
+  int version = 1;
+  for (const ModuleSpecialization& s : plan.specializations) {
+    for (const ModuleStep& step : s.steps) version = std::max(version, step.runtime_op < 0 ? 1 : 2);
+    if (plan.specializations.size() > 1 || s.optional_count > 0) version = 3;
+  }
 
-  // int step(context, inputs, outputs, arena), one for each step.
-  auto* step_type = llvm::FunctionType::get(i32, {ptr, ptr, ptr, ptr}, false);
-  std::vector<llvm::Function*> steps;
-  std::vector<Constant*> step_infos;
-  for (const ModuleStep& step : plan.steps) {
-    auto* f = llvm::Function::Create(step_type, llvm::GlobalValue::InternalLinkage,
-                                     "step" + std::to_string(steps.size()), module);
-    f->setDoesNotThrow();
-    b.SetInsertPoint(llvm::BasicBlock::Create(c, "entry", f));
-    auto* args = b.CreateAlloca(llvm::ArrayType::get(ptr, std::max<size_t>(step.args.size(), 1)));
-    for (size_t i = 0; i < step.args.size(); ++i) {
-      const ModuleArg& a = step.args[i];
-      Value* value = nullptr;
-      switch (a.place) {
-        case Place::kArena:
-          value = b.CreatePtrAdd(f->getArg(3), b.getInt64(a.offset));
-          break;
-        case Place::kWeights:
-          if (!weights) return Internal("a kernel reads weights of a model that has none");
-          value = b.CreatePtrAdd(weights, b.getInt64(a.offset));
-          break;
-        case Place::kInput:
-        case Place::kOutput: {
-          Value* table = f->getArg(a.place == Place::kInput ? 1 : 2);
-          value = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, b.getInt64(8 * a.offset)),
-                                      llvm::Align(8));
-          break;
-        }
-      }
-      b.CreateAlignedStore(value, b.CreatePtrAdd(args, b.getInt64(8 * i)), llvm::Align(8));
+  std::vector<Constant*> more;  // all but the first, which comes last
+  for (size_t i = plan.specializations.size(); i-- > 0;) {
+    const ModuleSpecialization& s = plan.specializations[i];
+    const std::string suffix = i > 0 ? "_" + std::to_string(i) : "";
+    std::vector<llvm::Function*> steps;
+    std::vector<Constant*> step_infos;
+    int op_limit = 0;
+    for (const ModuleStep& step : s.steps) {
+      op_limit = std::max(op_limit, step.runtime_op + 1);
+      TEMPER_ASSIGN_OR_RETURN(llvm::Function * f,
+                              emitter.Step(step, "step" + std::to_string(steps.size()) + suffix));
+      steps.push_back(f);
+      step_infos.push_back(
+          data.Struct({data.Text(step.nodes), data.Text(step.workload), data.Text(step.source),
+                       data.Text(step.schedule), data.F64(step.expected_us), data.F64(step.flops),
+                       data.I64(step.bytes)}));
     }
-    Value* kernel = nullptr;
-    if (step.runtime_op >= 0) {
-      Value* table = b.CreateAlignedLoad(
-          ptr, b.CreatePtrAdd(f->getArg(0), b.getInt64(offsetof(temper_context, ops))),
-          llvm::Align(8));
-      kernel = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, b.getInt64(8 * step.runtime_op)),
-                                   llvm::Align(8));
+    llvm::Function* run = emitter.Run(steps);
+    llvm::Function* run_step = emitter.RunStep(steps);
+    TEMPER_ASSIGN_OR_RETURN(Constant * inputs, emitter.Values(s.inputs, "input"));
+    TEMPER_ASSIGN_OR_RETURN(Constant * outputs, emitter.Values(s.outputs, "output"));
+    TEMPER_ASSIGN_OR_RETURN(Constant * defaults, emitter.Defaults(s));
+    Constant* output_shape = OutputShape(b, module, data, s);
+    Constant* info = data.Struct({data.I32(version),
+                                  data.I32(plan.threads),
+                                  data.Text(TargetText(target)),
+                                  data.Text(plan.producer),
+                                  data.I32(s.inputs.size()),
+                                  data.I32(s.outputs.size()),
+                                  inputs,
+                                  outputs,
+                                  data.I64(s.arena_bytes),
+                                  data.I64(plan.weight_bytes),
+                                  data.I32(steps.size()),
+                                  data.Array(step_infos, "step_infos"),
+                                  run_step,
+                                  run,
+                                  data.I64(static_cast<int64_t>(RequiredFeatures(target))),
+                                  output_shape,
+                                  data.I32(op_limit),
+                                  data.I32(s.optional_count),
+                                  data.I32(s.fixed_defaults),
+                                  defaults,
+                                  data.I32(i == 0 ? more.size() : 0),
+                                  i == 0 ? data.Array(more, "more") : data.Null()});
+    if (i == 0) {
+      data.Export(info, TEMPER_MODULE_SYMBOL);
     } else {
-      kernel = Hidden(llvm::cast<llvm::Function>(
-          module.getOrInsertFunction(step.symbol, kernel_type).getCallee()));
+      more.insert(more.begin(), data.Private(info, "specialization", 16));
     }
-    Value* workspace = b.CreatePtrAdd(f->getArg(3), b.getInt64(step.workspace_offset));
-    b.CreateRet(b.CreateCall(kernel_type, kernel, {f->getArg(0), args, workspace}));
-    steps.push_back(f);
-    step_infos.push_back(
-        data.Struct({data.Text(step.nodes), data.Text(step.workload), data.Text(step.source),
-                     data.Text(step.schedule), data.F64(step.expected_us), data.F64(step.flops),
-                     data.I64(step.bytes)}));
   }
-
-  // int run(context, inputs, outputs, arena): the steps until one fails.
-  auto* run = llvm::Function::Create(step_type, llvm::GlobalValue::InternalLinkage, "run", module);
-  run->setDoesNotThrow();
-  b.SetInsertPoint(llvm::BasicBlock::Create(c, "entry", run));
-  for (llvm::Function* step : steps) {
-    Value* code =
-        b.CreateCall(step, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3)});
-    auto* failed = llvm::BasicBlock::Create(c, "failed", run);
-    auto* next = llvm::BasicBlock::Create(c, "next", run);
-    b.CreateCondBr(b.CreateIsNull(code), next, failed);
-    b.SetInsertPoint(failed);
-    b.CreateRet(code);
-    b.SetInsertPoint(next);
-  }
-  b.CreateRet(b.getInt32(0));
-
-  // int run_step(context, step, inputs, outputs, arena), through a table.
-  auto* run_step_type = llvm::FunctionType::get(i32, {ptr, i32, ptr, ptr, ptr}, false);
-  auto* run_step =
-      llvm::Function::Create(run_step_type, llvm::GlobalValue::InternalLinkage, "run_step", module);
-  run_step->setDoesNotThrow();
-  b.SetInsertPoint(llvm::BasicBlock::Create(c, "entry", run_step));
-  if (steps.empty()) {
-    b.CreateRet(b.getInt32(0));
-  } else {
-    Constant* table = data.Array(std::vector<Constant*>(steps.begin(), steps.end()), "steps");
-    Value* offset = b.CreateMul(b.CreateSExt(run_step->getArg(1), b.getInt64Ty()), b.getInt64(8));
-    Value* step = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, offset), llvm::Align(8));
-    b.CreateRet(b.CreateCall(
-        step_type, step,
-        {run_step->getArg(0), run_step->getArg(2), run_step->getArg(3), run_step->getArg(4)}));
-  }
-
-  std::vector<Constant*> inputs, outputs;
-  for (const ModuleValue& v : plan.inputs) {
-    TEMPER_RETURN_IF_ERROR(CheckRank(v.shape.size(), "input " + v.name));
-    inputs.push_back(ValueInfo(data, v));
-  }
-  for (const ModuleValue& v : plan.outputs) {
-    TEMPER_RETURN_IF_ERROR(CheckRank(v.shape.size(), "output " + v.name));
-    outputs.push_back(ValueInfo(data, v));
-  }
-  int op_limit = 0;
-  for (const ModuleStep& step : plan.steps) op_limit = std::max(op_limit, step.runtime_op + 1);
-  // Without them, runtimes that know version 1 can run it.
-  const int version = op_limit > 0 ? 2 : 1;
-  data.Export(
-      data.Struct({data.I32(version), data.I32(plan.threads), data.Text(TargetText(target)),
-                   data.Text(plan.producer), data.I32(inputs.size()), data.I32(outputs.size()),
-                   data.Array(inputs, "inputs"), data.Array(outputs, "outputs"),
-                   data.I64(plan.arena_bytes), data.I64(plan.weight_bytes), data.I32(steps.size()),
-                   data.Array(step_infos, "step_infos"), run_step, run,
-                   data.I64(static_cast<int64_t>(RequiredFeatures(target))),
-                   OutputShape(b, module, data, plan), data.I32(op_limit)}),
-      TEMPER_MODULE_SYMBOL);
   if (plan.workloads.empty()) return OkStatus();
   std::vector<Constant*> workloads;
   for (const ModuleWorkload& w : plan.workloads) {

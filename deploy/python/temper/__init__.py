@@ -9,7 +9,7 @@
 """
 
 from temper._library import Error
-from temper._model import Model, Step, Tensor, load, runtime_version
+from temper._model import Model, Specialization, Step, Tensor, load, runtime_version
 
-__all__ = ["Error", "Model", "Step", "Tensor", "load", "runtime_version"]
+__all__ = ["Error", "Model", "Specialization", "Step", "Tensor", "load", "runtime_version"]
 __version__ = "0.1.0"

@@ -50,6 +50,18 @@ class StepInfo(ctypes.Structure):
     ]
 
 
+class SpecializationInfo(ctypes.Structure):
+    _fields_ = [
+        ("inputs", POINTER(TensorInfo)),
+        ("optional", POINTER(TensorInfo)),
+        ("outputs", POINTER(TensorInfo)),
+        ("fixed_defaults", c_int),
+        ("steps", POINTER(StepInfo)),
+        ("step_count", c_int),
+        ("arena_bytes", c_int64),
+    ]
+
+
 CPU = 1  # kDLCPU
 
 _TENSORS = POINTER(POINTER(DLTensor))
@@ -65,10 +77,13 @@ _FUNCTIONS = {
     "temper_input": (POINTER(TensorInfo), [c_void_p, c_int]),
     "temper_output_count": (c_int, [c_void_p]),
     "temper_output": (POINTER(TensorInfo), [c_void_p, c_int]),
+    "temper_optional_count": (c_int, [c_void_p]),
+    "temper_optional": (POINTER(TensorInfo), [c_void_p, c_int]),
+    "temper_specialization_count": (c_int, [c_void_p]),
+    "temper_specialization": (POINTER(SpecializationInfo), [c_void_p, c_int]),
+    "temper_choose": (c_int, [c_void_p, _TENSORS, _TENSORS]),
     "temper_run": (c_int, [c_void_p, _TENSORS, _TENSORS]),
-    "temper_step_count": (c_int, [c_void_p]),
-    "temper_step": (POINTER(StepInfo), [c_void_p, c_int]),
-    "temper_run_step_times": (c_int, [c_void_p, _TENSORS, _TENSORS, POINTER(c_double)]),
+    "temper_run_with": (c_int, [c_void_p, _TENSORS, _TENSORS, _TENSORS, POINTER(c_double)]),
     "temper_threads": (c_int, [c_void_p]),
     "temper_compiled_threads": (c_int, [c_void_p]),
     "temper_target": (c_char_p, [c_void_p]),

@@ -105,9 +105,10 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
   ModulePlan plan;
   plan.threads = 2;
   plan.producer = "temper test";
-  plan.inputs = {{"x", kF32, {8}}};
-  plan.outputs = {{"y", kF32, {2, 4}}};
-  plan.arena_bytes = 256;
+  ModuleSpecialization& main_plan = plan.specializations.emplace_back();
+  main_plan.inputs = {{"x", kF32, {8}}};
+  main_plan.outputs = {{"y", kF32, {2, 4}}};
+  main_plan.arena_bytes = 256;
   plan.weight_bytes = 5000 + 32;
   ModuleStep a, b;
   a.symbol = "kernel_0";
@@ -123,7 +124,7 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
   b.symbol = "kernel_1";
   b.args = {{Place::kArena, 64}, {Place::kWeights, 5000}, {Place::kOutput, 0}};
   b.workspace_offset = 192;
-  plan.steps = {a, b};
+  main_plan.steps = {a, b};
   plan.workloads = {{"abc", "Mul 8", "program text"}, {"def", "Add 8", ""}};
   auto main = (*compiler)->CompileModule(plan);
   ASSERT_TRUE(main.ok()) << main.status().ToString();

@@ -35,5 +35,45 @@ TEST(MakeFrontendOptions, UnknownPassesAreWrongUsage) {
   EXPECT_EQ(MakeFrontendOptions(required).status().code(), Code::kInvalidArgument);
 }
 
+// The sets of shapes of the flags, as text: "a=1x2 b=3 | a=4x5".
+std::string Sets(std::vector<std::string> flags) {
+  ModelFlags model;
+  model.shapes = std::move(flags);
+  auto options = MakeFrontendOptions(model);
+  if (!options.ok()) return options.status().message();
+  std::string text;
+  for (const driver::InputShapes& set : options->shapes) {
+    text += text.empty() ? "" : " |";
+    for (const auto& [name, shape] : set) {
+      text += " " + name + "=";
+      for (size_t d = 0; d < shape.size(); ++d) text += (d ? "x" : "") + std::to_string(shape[d]);
+    }
+  }
+  return text;
+}
+
+TEST(MakeFrontendOptions, AnInputThatIsNamedAgainBeginsTheNextSetOfShapes) {
+  EXPECT_EQ(Sets({}), "");
+  EXPECT_EQ(Sets({"a=1x2", "b=3"}), " a=1x2 b=3");
+  EXPECT_EQ(Sets({"a=1x2,b=3"}), " a=1x2 b=3");
+  EXPECT_EQ(Sets({"a=1", "a=2", "a=3"}), " a=1 | a=2 | a=3");
+  EXPECT_EQ(Sets({"a=1", "b=1", "a=2", "b=2"}), " a=1 b=1 | a=2 b=2");
+  EXPECT_EQ(Sets({"a=1,b=1", "b=2,a=2"}), " a=1 b=1 | a=2 b=2");
+  EXPECT_EQ(Sets({"b=1", "a=1", "a=2"}), " a=1 b=1 | a=2");
+  EXPECT_EQ(Sets({"s=,a=1"}), " a=1 s=");
+}
+
+TEST(MakeFrontendOptions, NamesOfInputsMayHoldCommasAndEqualSigns) {
+  EXPECT_EQ(Sets({"a,b=1x2"}), " a,b=1x2");
+  EXPECT_EQ(Sets({"a=b=1,c,d=2"}), " a=b=1 c,d=2");
+}
+
+TEST(MakeFrontendOptions, RefusesShapesThatAreNone) {
+  for (const char* bad : {"a", "a=1x", "=1", "a=1,", "a=1,b", "a=0", "a=-1", "a=1, b=2x"}) {
+    EXPECT_NE(Sets({bad}).find("expected NAME=SIZES"), std::string::npos) << bad << Sets({bad});
+  }
+  EXPECT_NE(Sets({"a=1,a=2"}).find("twice"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace temper::tools

@@ -262,5 +262,49 @@ class Load(unittest.TestCase):
                 temper.load(TOY, threads=threads)
 
 
+class Specializations(unittest.TestCase):
+    def setUp(self):
+        self.model = temper.load(MODELS / "several.so")
+        self.addCleanup(self.model.close)
+
+    def run_rows(self, n, **more):
+        result = self.model.run({"x": np.full((n, 2), 2, np.float32), **more})
+        self.assertEqual(result["y"].shape, (n, 2))
+        return float(result["y"][0, 0]), int(result["tag"])
+
+    def test_describes_all_and_each(self):
+        model = self.model
+        self.assertEqual(model.inputs, (temper.Tensor("x", np.dtype("float32"), (-1, 2)),))
+        self.assertEqual(model.optional_inputs, (temper.Tensor("s", np.dtype("float32"), (1,)),))
+        self.assertEqual([t.shape for t in model.outputs], [(-1, 2), ()])
+        self.assertEqual([s.inputs[0].shape for s in model.specializations], [(1, 2), (3, 2)])
+        self.assertEqual([s.outputs[0].shape for s in model.specializations], [(1, 2), (3, 2)])
+
+    def test_picks_by_shape_and_by_optional_inputs(self):
+        s = np.array([5], np.float32)
+        for _ in range(2):
+            self.assertEqual(self.run_rows(1), (20, 0))
+            self.assertEqual(self.run_rows(3), (20, 1))
+            self.assertEqual(self.run_rows(1, s=s), (10, 2))
+            self.assertEqual(self.run_rows(3, s=[5]), (10, 3))
+        self.assertEqual(self.model.run([np.ones((1, 2), np.float32)])["tag"], 0)
+
+    def test_profiles_what_is_picked(self):
+        steps = self.model.profile({"x": np.ones((3, 2), np.float32)}, runs=3)
+        self.assertEqual([s.nodes for s in steps], [("scale,all", "s1")])
+
+    def test_refusals(self):
+        with self.assertRaises(temper.Error) as caught:
+            self.run_rows(2)
+        self.assertIn("'x' [2, 2] fit none", str(caught.exception))
+        self.assertIn("'x' [1, 2]; 'x' [3, 2]", str(caught.exception))
+        with self.assertRaisesRegex(temper.Error, r"'s' is float32\[2\]"):
+            self.run_rows(1, s=np.ones(2, np.float32))
+        with self.assertRaisesRegex(temper.Error, "unknown input 't'.*may be given 's'"):
+            self.run_rows(1, t=1)
+        with self.assertRaisesRegex(temper.Error, "'x' is float64"):
+            self.model.run({"x": np.ones((1, 2))})
+
+
 if __name__ == "__main__":
     unittest.main()
