@@ -38,7 +38,8 @@ typedef struct {
   alignas(APART) atomic_int pending; /* workers that have not finished their chunk */
 } job;
 
-/* Where a worker is given jobs. `next` and `sleeping`, like `pending` and `caller_sleeping`, are
+/* Where a worker is given jobs. `next` is the worker's or, until it took it, the caller's again.
+ * `next` and `sleeping`, like `pending` and `caller_sleeping`, are
  * each written by one side before it reads the other, sequentially consistent: so either the
  * sleeper sees the news or the bringer sees the sleeper and wakes it. */
 typedef struct {
@@ -72,19 +73,33 @@ static void RunChunk(const job* j, int i) {
   j->body(j->closure, ChunkBegin(j->count, i, j->chunks), ChunkBegin(j->count, i + 1, j->chunks));
 }
 
-static job* WaitForJob(worker* w) {
-  for (int i = 0; i < w->pool->spins; ++i) {
-    job* j = atomic_load_explicit(&w->next, memory_order_acquire);
-    if (j) return j;
-    CPU_RELAX();
-  }
-  pthread_mutex_lock(&w->mutex);
-  atomic_store(&w->sleeping, 1);
-  job* j;
-  while (!(j = atomic_load(&w->next))) pthread_cond_wait(&w->wake, &w->mutex);
-  atomic_store(&w->sleeping, 0);
-  pthread_mutex_unlock(&w->mutex);
+/* Takes what the worker was given, unless there is nothing or the caller took it back: whoever
+ * empties `next` runs the chunk. */
+static job* TakeJob(worker* w) {
+  job* j = atomic_load(&w->next);
+  if (!j || !atomic_compare_exchange_strong(&w->next, &j, NULL)) return NULL;
   return j;
+}
+
+static job* WaitForJob(worker* w) {
+  for (;;) {
+    for (int i = 0; i < w->pool->spins; ++i) {
+      job* j = TakeJob(w);
+      if (j) return j;
+      CPU_RELAX();
+    }
+    pthread_mutex_lock(&w->mutex);
+    atomic_store(&w->sleeping, 1);
+    job* j = TakeJob(w);
+    if (!j) {
+      pthread_cond_wait(&w->wake, &w->mutex);
+      j = TakeJob(w);
+    }
+    atomic_store(&w->sleeping, 0);
+    pthread_mutex_unlock(&w->mutex);
+    if (j) return j;
+    /* The caller was quicker. More loops will follow. */
+  }
 }
 
 static void GiveJob(worker* w, job* j) {
@@ -122,11 +137,18 @@ static void* Work(void* argument) {
   for (;;) {
     job* j = WaitForJob(w);
     if (j == &pool->stop) return NULL;
-    /* The next job comes only after this one's `pending` went down. */
-    atomic_store_explicit(&w->next, NULL, memory_order_relaxed);
     RunChunk(j, w->index);
     FinishJob(pool, j);
   }
+}
+
+/* Runs the chunk of a worker that has not begun it: one that sleeps takes as long to wake as most
+ * loops take, and one whose core another program has may not come for milliseconds. */
+static void TakeBack(worker* w, job* j) {
+  job* expected = j;
+  if (!atomic_compare_exchange_strong(&w->next, &expected, NULL)) return;
+  RunChunk(j, w->index);
+  atomic_fetch_sub(&j->pending, 1);
 }
 
 void temper_pool_run(temper_pool* pool, temper_parallel_body body, void* closure, int64_t count) {
@@ -141,6 +163,7 @@ void temper_pool_run(temper_pool* pool, temper_parallel_body body, void* closure
   atomic_init(&j.pending, j.chunks - 1);
   for (int i = 0; i + 1 < j.chunks; ++i) GiveJob(&pool->workers[i], &j);
   RunChunk(&j, 0);
+  for (int i = 0; i + 1 < j.chunks; ++i) TakeBack(&pool->workers[i], &j);
   WaitForWorkers(pool, &j);
   atomic_flag_clear_explicit(&pool->busy, memory_order_release);
 }

@@ -1,6 +1,7 @@
 #include "deploy/runtime/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <cerrno>
@@ -75,14 +76,49 @@ TEST(ThreadPoolTest, HugeCountsDoNotOverflow) {
   EXPECT_EQ(at, most);
 }
 
+// The thread of each chunk of a loop that the caller does not finish before all of them began.
+std::vector<std::thread::id> ThreadsOf(temper_pool* pool, int chunks) {
+  std::vector<std::thread::id> threads(chunks);
+  std::atomic<int> begun{0};
+  Parallel(pool, chunks, [&](int64_t i, int64_t) {
+    threads[i] = std::this_thread::get_id();
+    ++begun;
+    while (i == 0 && begun < chunks) std::this_thread::yield();
+  });
+  return threads;
+}
+
 TEST(ThreadPoolTest, EveryChunkKeepsItsThread) {
   Pool pool = MakePool(3);
-  std::vector<std::thread::id> first(3), again(3);
-  Parallel(pool.get(), 3, [&](int64_t i, int64_t) { first[i] = std::this_thread::get_id(); });
-  Parallel(pool.get(), 3, [&](int64_t i, int64_t) { again[i] = std::this_thread::get_id(); });
+  const auto first = ThreadsOf(pool.get(), 3), again = ThreadsOf(pool.get(), 3);
   EXPECT_EQ(first, again);
   EXPECT_EQ(first[0], std::this_thread::get_id());
   EXPECT_EQ(std::set<std::thread::id>(first.begin(), first.end()).size(), 3u);
+}
+
+// Whoever takes it, the caller or its thread, each chunk runs once: with threads awake, asleep and
+// without a core of their own.
+TEST(ThreadPoolTest, RunsEachChunkOnceWhoeverTakesIt) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  for (bool share : {false, true}) {
+    if (share) {
+      CPU_ZERO(&one);
+      CPU_SET(sched_getcpu(), &one);
+      sched_setaffinity(0, sizeof one, &one);
+    }
+    Pool pool = MakePool(2);
+    for (int i = 0; i < 2000; ++i) {
+      if (i % 100 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::atomic<int> runs[2] = {0, 0};
+      Parallel(pool.get(), 2, [&](int64_t begin, int64_t end) {
+        for (int64_t k = begin; k < end; ++k) ++runs[k];
+      });
+      ASSERT_EQ(runs[0], 1);
+      ASSERT_EQ(runs[1], 1);
+    }
+    sched_setaffinity(0, sizeof before, &before);
+  }
 }
 
 TEST(ThreadPoolTest, OneThreadRunsOnTheCaller) {
@@ -129,9 +165,14 @@ TEST(ThreadPoolTest, WakesSleepingThreads) {
   Pool pool = MakePool(2);
   for (int i = 0; i < 20; ++i) {
     std::atomic<int> sum{0};
+    std::atomic<bool> begun{false};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     Parallel(pool.get(), 2, [&](int64_t begin, int64_t end) {
-      if (begin) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      if (begin) {
+        begun = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      while (!begun) std::this_thread::yield();
       sum += static_cast<int>(end - begin);
     });
     ASSERT_EQ(sum, 2);
