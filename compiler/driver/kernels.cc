@@ -23,8 +23,8 @@ namespace temper::driver {
 namespace {
 
 struct Pass {
-  std::string_view name;
-  Status (*run)(graph::Graph&);
+  std::string name;
+  std::function<Status(graph::Graph&)> run;
   bool required;  // what follows does not work without it
 };
 
@@ -34,12 +34,38 @@ std::vector<Pass> Passes() {
   for (const graph::Pass& pass : graph::Passes()) {
     const bool required =
         pass.name == "infer_shapes" || pass.name == "decompose" || pass.name == "canonicalize";
-    passes.push_back({pass.name, pass.run, required});
+    passes.push_back({std::string(pass.name), pass.run, required});
   }
   passes.push_back({"materialize_outputs", partition::MaterializeOutputs, true});
   passes.push_back({"channels_last", partition::ChannelsLast, false});
   passes.push_back({"drop_reduced_dimensions", partition::DropReducedDimensions, false});
   return passes;
+}
+
+// Puts the passes of outside projects where they ask to be.
+Status AddPasses(const std::vector<OutsidePass>& outside, std::vector<Pass>* passes) {
+  for (const OutsidePass& pass : outside) {
+    const auto named = [](const std::string& name) {
+      return [&name](const Pass& p) { return p.name == name; };
+    };
+    if (pass.name.empty() || pass.name == "import" || !pass.run ||
+        std::any_of(passes->begin(), passes->end(), named(pass.name))) {
+      return InvalidArgument(fmt::format(
+          "the pass {} of the extensions has no function, or a name that is taken or reserved",
+          Quoted(pass.name)));
+    }
+    auto at = passes->begin();
+    if (pass.after != "import") {
+      at = std::find_if(passes->begin(), passes->end(), named(pass.after));
+      if (at == passes->end()) {
+        return InvalidArgument(fmt::format("pass {} is to run after {}, which is no pass",
+                                           Quoted(pass.name), Quoted(pass.after)));
+      }
+      ++at;
+    }
+    passes->insert(at, {pass.name, pass.run, false});
+  }
+  return OkStatus();
 }
 
 // Kernels that no node of the source model is in change a layout for one that is: for the one that
@@ -182,6 +208,8 @@ class Frontend {
       : model_(model), options_(options), passes_(Passes()) {}
 
   Result<ModelKernels> Run() {
+    TEMPER_ASSIGN_OR_RETURN(outside_ops_, OutsideOpsOf(options_.extensions));
+    TEMPER_RETURN_IF_ERROR(AddPasses(options_.extensions.passes, &passes_));
     TEMPER_RETURN_IF_ERROR(CheckDisabled(passes_, options_.disabled_passes));
     if (options_.shapes.size() > kMaxSpecializations) {
       return InvalidArgument(fmt::format("{} specializations; at most {} are possible",
@@ -204,6 +232,7 @@ class Frontend {
     importer::ImportOptions import;
     import.shapes = shapes;
     import.values = options_.values;
+    import.outside_ops = outside_ops_;
     std::map<std::string, graph::ValueType> declared;
     import.declared_outputs = &declared;
     TEMPER_ASSIGN_OR_RETURN(graph::Graph graph, importer::ImportFile(model_, import));
@@ -304,7 +333,8 @@ class Frontend {
 
   const std::string& model_;
   const FrontendOptions& options_;
-  const std::vector<Pass> passes_;
+  std::vector<Pass> passes_;
+  std::shared_ptr<const graph::OutsideOps> outside_ops_;
   ModelKernels result_;
   ConstantPool constants_;
   std::map<Hash, int> known_;  // index of a workload

@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/status.h"
+#include "compiler/driver/extension.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ops/runtime_op.h"
 #include "compiler/target/target.h"
@@ -30,6 +31,7 @@ struct FrontendOptions {
   // model declares.
   std::vector<InputShapes> shapes;
   std::map<std::string, graph::Tensor> values;  // inputs fixed when compiling (import/import.h)
+  Extensions extensions;                        // operators and passes of outside projects
   std::vector<std::string> disabled_passes;     // by name; an unknown one is an error
   // Called with the graph after import ("import") and after each pass, by its name. May be empty.
   std::function<void(std::string_view pass, const graph::Graph& graph)> after_pass;

@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "base/text.h"
+#include "compiler/graph/outside_op.h"
 
 namespace temper::graph {
 namespace {
@@ -103,6 +104,7 @@ int Graph::NewNode(int before, std::string op, std::vector<int> inputs,
   node.id = id;
   node.op = std::move(op);
   node.domain = std::move(domain);
+  node.outside = FindOutsideOp(outside_ops_.get(), node.domain, node.op);
   node.attributes = std::move(attributes);
   node.sources = std::move(sources);
   for (size_t i = 0; i < output_names.size(); ++i) {
@@ -226,7 +228,11 @@ void Graph::RemoveAttribute(int node_id, const std::string& attribute) {
   nodes_[node_id].attributes.erase(attribute);
 }
 
-void Graph::SetOp(int node_id, std::string op) { nodes_[node_id].op = std::move(op); }
+void Graph::SetOp(int node_id, std::string op) {
+  Node& node = nodes_[node_id];
+  node.op = std::move(op);
+  node.outside = FindOutsideOp(outside_ops_.get(), node.domain, node.op);
+}
 
 void Graph::AddSources(int node_id, const std::vector<std::string>& sources) {
   // Looking for repeats would be quadratic in a list that is hostile in length.

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ namespace temper::graph {
 inline constexpr int kCanonicalOpset = 21;
 inline constexpr int kNone = -1;  // no value (an absent optional input or output), no node
 
+struct OutsideOp;  // outside_op.h
+using OutsideOps = std::map<std::pair<std::string, std::string>, std::shared_ptr<const OutsideOp>>;
+
 struct Node {
   int id = kNone;
   std::string op;            // "Conv"
@@ -50,6 +54,8 @@ struct Node {
   // Names of the source model's nodes that this node computes, in the order of their merging.
   // Every rewrite carries them on, so that errors, reports and profiles can name them.
   std::vector<std::string> sources;
+  // Its operator, where an outside project gave it; else null. Lives as long as the graph.
+  const OutsideOp* outside = nullptr;
 
   bool Is(std::string_view name) const { return domain.empty() && op == name; }
   // The value id, or kNone past the end too.
@@ -92,6 +98,11 @@ struct Value {
 class Graph {
  public:
   std::string name;
+
+  // Operators of outside projects, which nodes added from then on may be of; may be null. Shared by
+  // all graphs of a model.
+  void SetOutsideOps(std::shared_ptr<const OutsideOps> ops) { outside_ops_ = std::move(ops); }
+  const std::shared_ptr<const OutsideOps>& outside_ops() const { return outside_ops_; }
 
   // --- Reading ---------------------------------------------------------------------------------
 
@@ -190,6 +201,7 @@ class Graph {
   std::vector<int> inputs_;
   std::vector<int> outputs_;
   std::vector<std::string> output_names_;
+  std::shared_ptr<const OutsideOps> outside_ops_;
 };
 
 }  // namespace temper::graph

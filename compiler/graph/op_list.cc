@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/graph/outside_op.h"
+
 namespace temper::graph {
 namespace {
 
@@ -36,7 +38,12 @@ const OpInfo* FindOp(std::string_view domain, std::string_view name) {
 }
 
 Status CheckArity(const Node& node) {
+  OpInfo outside;
   const OpInfo* op = FindOp(node.domain, node.op);
+  if (const OutsideOp* o = node.outside) {
+    outside = {o->name, o->min_inputs, o->max_inputs, o->min_outputs, o->max_outputs};
+    op = &outside;
+  }
   TEMPER_CHECK(op != nullptr);
   const int inputs = static_cast<int>(node.inputs.size());
   const int outputs = static_cast<int>(node.outputs.size());

@@ -24,7 +24,7 @@ std::span<const OpInfo> OpList();
 // Null if unknown.
 const OpInfo* FindOp(std::string_view domain, std::string_view name);
 // An error that names the node if it lacks a required operand or has too many operands or
-// results. REQUIRES: FindOp knows the operator.
+// results. REQUIRES: FindOp knows the operator, or an outside project gave it.
 Status CheckArity(const Node& node);
 
 }  // namespace temper::graph

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "compiler/graph/infer/infer.h"
 #include "compiler/graph/op_list.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/control_flow.h"
-#include "compiler/import/upgrade.h"
 
 namespace temper::importer {
 
@@ -47,6 +47,9 @@ GraphBuilder::GraphBuilder(const onnx::ModelProto& model, TensorReader& reader, 
     functions_.emplace(FunctionKey(Domain(function.domain()), function.name(), function.overload()),
                        &function);
   }
+  for (const onnx::OperatorSetIdProto& import : model.opset_import()) {
+    domain_versions_[Domain(import.domain())] = import.version();
+  }
 }
 
 const onnx::FunctionProto* GraphBuilder::FindFunction(const onnx::NodeProto& node) const {
@@ -71,6 +74,7 @@ void GraphBuilder::CollectUnknown(const NodeList& nodes,
     const std::string domain = Domain(node.domain());
     const std::string& op = node.op_type();
     if (graph::FindOp(domain, op) != nullptr) continue;
+    if (graph::FindOutsideOp(graph_.outside_ops().get(), domain, op) != nullptr) continue;
     if (domain.empty() && IsControlFlow(op)) continue;
     auto& [count, names] = unknown[domain.empty() ? op : domain + "." + op];
     if (++count > kNamesShown) continue;
@@ -153,12 +157,45 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
     for (const std::string& output : node.output()) {
       source.used.push_back(!output.empty() && read.count(output) != 0);
     }
-    TEMPER_ASSIGN_OR_RETURN(results, Upgrade(graph_, scope.opset, std::move(source)));
+    const graph::OutsideOp* outside =
+        graph::FindOutsideOp(graph_.outside_ops().get(), Domain(node.domain()), node.op_type());
+    if (outside != nullptr) {
+      TEMPER_ASSIGN_OR_RETURN(results, AddOutside(*outside, std::move(source)));
+    } else {
+      TEMPER_ASSIGN_OR_RETURN(results, Upgrade(graph_, scope.opset, std::move(source)));
+    }
   }
   for (int i = 0; i < node.output_size() && i < static_cast<int>(results.size()); ++i) {
     if (!node.output(i).empty() && results[i] != kNone) scope.values[node.output(i)] = results[i];
   }
   return OkStatus();
+}
+
+Result<std::vector<int>> GraphBuilder::AddOutside(const graph::OutsideOp& op, SourceNode source) {
+  const std::string named =
+      fmt::format("{}.{} '{}'", op.domain, op.name, EscapeControl(source.name));
+  const auto version = domain_versions_.find(op.domain);
+  if (version != domain_versions_.end() &&
+      (version->second < op.oldest_version || version->second > op.newest_version)) {
+    return Unimplemented(
+        fmt::format("{}: the model uses version {} of {}; the operator that was given to the "
+                    "compiler is for {} "
+                    "to {}",
+                    named, version->second, op.domain, op.oldest_version, op.newest_version));
+  }
+  Status filled = graph::FillAttributes(op, &source.attributes);
+  if (!filled.ok()) return filled.WithContext(named);
+  for (size_t i = 0; i < source.outputs.size(); ++i) {
+    if (!source.used[i]) source.outputs[i].clear();
+  }
+  // One output is enough to say what the node is for, and to remove it.
+  if (!source.outputs.empty() && source.outputs[0].empty()) source.outputs[0] = source.name + "/0";
+  const int id = graph_.AddNode(op.name, std::move(source.inputs), std::move(source.outputs),
+                                std::move(source.attributes), {source.name}, op.domain);
+  TEMPER_RETURN_IF_ERROR(graph::CheckArity(graph_.node(id)));
+  const std::vector<int> results = graph_.node(id).outputs;
+  TEMPER_RETURN_IF_ERROR(graph::InferAndFoldSmall(graph_, id));
+  return results;
 }
 
 Result<std::vector<int>> GraphBuilder::AddCall(const onnx::NodeProto& node,

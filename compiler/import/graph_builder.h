@@ -12,9 +12,11 @@
 
 #include "base/status.h"
 #include "compiler/graph/graph.h"
+#include "compiler/graph/outside_op.h"
 #include "compiler/import/node_order.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/tensor_reader.h"
+#include "compiler/import/upgrade.h"
 
 namespace temper::importer {
 
@@ -63,6 +65,8 @@ class GraphBuilder {
   const onnx::FunctionProto* FindFunction(const onnx::NodeProto& node) const;
   Status AddNode(const onnx::NodeProto& node, const std::string& name,
                  const std::unordered_set<std::string>& read, Scope& scope);
+  // A node of an outside project's operator.
+  Result<std::vector<int>> AddOutside(const graph::OutsideOp& op, SourceNode source);
   Result<std::vector<int>> AddCall(const onnx::NodeProto& node, const onnx::FunctionProto& function,
                                    const std::string& name, const std::vector<int>& inputs,
                                    const Scope& scope);
@@ -73,6 +77,7 @@ class GraphBuilder {
   TensorReader& reader_;
   graph::Graph& graph_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+  std::map<std::string, int64_t> domain_versions_;  // of domains other than ONNX's
 };
 
 // The opset of ONNX's own operators that a list of imports names; `absent` if it names none.

@@ -82,6 +82,7 @@ class ModelBuilder {
         builder_(model, reader, graph_) {}
 
   Result<Graph> Build() {
+    graph_.SetOutsideOps(options_.outside_ops);
     TEMPER_RETURN_IF_ERROR(CheckVersions());
     TEMPER_RETURN_IF_ERROR(builder_.CheckOperators(proto_.node()));
     graph_.name = proto_.name();

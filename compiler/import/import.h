@@ -28,6 +28,8 @@ struct ImportOptions {
   // model, which no longer takes it. What decides a shape (Reshape's second input) must be
   // constant.
   std::map<std::string, graph::Tensor> values;
+  // Operators of outside projects that the model may have; may be null.
+  std::shared_ptr<const graph::OutsideOps> outside_ops;
   // Lets dimensions stay open, for looking at a model; the passes need static shapes.
   bool allow_open_dims = false;
   // If not null: takes the outputs' types as the file declares them, by name. Nothing relies on

@@ -54,7 +54,7 @@ class Emitter {
   graph::Shape shape(int value) const { return graph_.shape(value); }
   // The dimension that holds the channels of the node's image operands: 1, or the last one for
   // the channels-last forms (domain "temper").
-  int ChannelAxis(int rank) const { return node_->domain.empty() ? 1 : rank - 1; }
+  int ChannelAxis(int rank) const { return node_->domain == "temper" ? rank - 1 : 1; }
 
   // The program's tensor that holds `value`.
   int TensorOf(int value);

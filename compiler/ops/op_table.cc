@@ -1,5 +1,7 @@
 #include "compiler/ops/op_table.h"
 
+#include "compiler/ops/outside_op.h"
+
 namespace temper::ops {
 namespace {
 
@@ -155,6 +157,12 @@ const OpEntry* FindBuilder(std::string_view domain, std::string_view name) {
     if (op.name == name) return domain.empty() || op.channels_last ? &op : nullptr;
   }
   return nullptr;
+}
+
+const OpEntry* FindBuilder(const graph::Node& node) {
+  if (node.outside == nullptr) return FindBuilder(node.domain, node.op);
+  const auto* op = dynamic_cast<const OutsideOp*>(node.outside);
+  return op != nullptr && op->kernel.build != nullptr ? &op->kernel : nullptr;
 }
 
 }  // namespace temper::ops

@@ -32,9 +32,8 @@ struct OpEntry {
 
 // Null if there is none.
 const OpEntry* FindBuilder(std::string_view domain, std::string_view name);
-inline const OpEntry* FindBuilder(const graph::Node& node) {
-  return FindBuilder(node.domain, node.op);
-}
+// That of an operator of an outside project (outside_op.h) too.
+const OpEntry* FindBuilder(const graph::Node& node);
 
 // The builders, one or a few a file.
 Status BuildUnary(Emitter& e);                  // unary.cc

@@ -117,8 +117,10 @@ def check_direction(tree):
             # x.pb.h and x.grpc.pb.h are made of x.proto at build.
             proto = re.sub(r"(\.grpc)?\.pb\.h$", ".proto", quoted)
             generated = proto != quoted and proto in tree
-            if quoted not in tree and matches(path, "deploy"):
-                # Its public headers are installed together, into any folder.
+            if quoted not in tree and (matches(path, "deploy")
+                                       or matches(path, "tests/outside_project")):
+                # Public headers are installed together, into any folder; the other stands for a
+                # project that lies anywhere.
                 quoted = os.path.dirname(path) + "/" + quoted
             if quoted not in tree and not generated:
                 faults.append(f'{path}: no file "{quoted}"; includes start at the root')

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "compiler/graph/compose/functions.h"
+#include "compiler/graph/outside_op.h"
 
 namespace temper::graph {
 
@@ -61,6 +62,12 @@ Status ComposeNode(Graph& graph, int node_id) {
       {"SoftmaxCrossEntropyLoss", ComposeSoftmaxCrossEntropyLoss},
       {"TfIdfVectorizer", ComposeTfIdfVectorizer},
   };
+  if (const OutsideOp* outside = graph.node(node_id).outside) {
+    if (outside->compose == nullptr) return OkStatus();
+    Composer composer(graph, node_id);
+    outside->compose(composer);
+    return composer.Finish();
+  }
   if (!graph.node(node_id).domain.empty()) return OkStatus();
   for (const auto& [name, compose] : kCompositions) {
     if (name != graph.node(node_id).op) continue;

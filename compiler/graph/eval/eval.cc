@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "compiler/graph/eval/context.h"
+#include "compiler/graph/outside_op.h"
 
 namespace temper::graph {
 namespace {
@@ -15,6 +16,7 @@ EvalFunction FindEval(const Node& node) {
 #include "compiler/graph/op_list.inc"
 #undef TEMPER_OP
   };
+  if (node.outside != nullptr && node.outside->eval != nullptr) return node.outside->eval;
   if (!node.domain.empty()) return EvalNone;
   for (const auto& [name, function] : kFunctions) {
     if (name == node.op) return function;

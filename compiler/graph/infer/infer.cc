@@ -5,6 +5,7 @@
 
 #include "compiler/graph/eval/eval.h"
 #include "compiler/graph/infer/functions.h"
+#include "compiler/graph/outside_op.h"
 
 namespace temper::graph {
 namespace {
@@ -22,6 +23,7 @@ InferFunction FindInfer(const Node& node) {
 #include "compiler/graph/op_list.inc"
 #undef TEMPER_OP
   };
+  if (node.outside != nullptr) return node.outside->infer;
   if (!node.domain.empty()) return nullptr;
   for (const auto& [name, function] : kFunctions) {
     if (name == node.op) return function;
