@@ -93,11 +93,31 @@ double DistinctVectorsOf(const StoreView& s, const AccessView& a, const Body& bo
   return std::clamp(std::ceil(elements), 1.0, VectorsOf(s, a, body));
 }
 
+// Four neighbours of what a vector gathers come by one load, where a loop beside it runs along
+// them.
+bool LoadsBlocks(const StoreView& s, const AccessView& a, const Body& body) {
+  if (a.write || a.element_bytes != 4) return false;
+  for (size_t l = body.first; l < s.loops.size(); ++l) {
+    if (static_cast<int>(l) != body.vector && a.stride[l] == 1 && s.loops[l].extent % 4 == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // Registers that hold an operand. Within a step of the accumulation, tile loops run outer to
 // inner: what an outer one does not move lives through the inner ones that move it. What several
-// steps of the body use lives from one to the next, all of a step's vectors at once.
+// steps of the body use lives from one to the next: all that the loops inside the step's load.
 double LiveVectorsOf(const StoreView& s, const AccessView& a, const Body& body, bool overlaps) {
   const AccessView& result = s.accesses[0];
+  for (size_t l = body.first; overlaps && l < s.loops.size(); ++l) {
+    if (static_cast<int>(l) == body.vector || result.stride[l] != 0 || a.stride[l] == 0) continue;
+    const double apart = static_cast<double>(s.loops[l].extent) * a.footprint[l + 1].elements;
+    if (a.footprint[l].elements >= apart) continue;
+    const bool along = body.vector >= 0 && a.stride[body.vector] != 0;
+    return a.footprint[l + 1].elements /
+           (along ? static_cast<double>(s.loops[body.vector].extent) : 1);
+  }
   double inside = 1, moved = 1;
   bool kept = false;
   for (size_t l = body.first; l < s.loops.size(); ++l) {
@@ -138,6 +158,7 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
     }
     bool gather = along != 0 && along != 1;
     double instructions = gather ? vectors * e->lanes : vectors;
+    if (gather && LoadsBlocks(s, a, body)) instructions /= 4;
     if (a.read) e->body_loads += instructions;
     if (a.write) e->body_stores += instructions;
     if (gather) {

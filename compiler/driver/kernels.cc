@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -14,6 +13,7 @@
 #include "compiler/graph/verify.h"
 #include "compiler/import/import.h"
 #include "compiler/partition/channels_last.h"
+#include "compiler/partition/in_place.h"
 #include "compiler/partition/outputs.h"
 #include "compiler/partition/partition.h"
 #include "compiler/te/canonical.h"
@@ -39,6 +39,7 @@ std::vector<Pass> Passes() {
   passes.push_back({"materialize_outputs", partition::MaterializeOutputs, true});
   passes.push_back({"channels_last", partition::ChannelsLast, false});
   passes.push_back({"drop_reduced_dimensions", partition::DropReducedDimensions, false});
+  passes.push_back({"copy_into_concats", partition::CopyIntoConcats, false});
   return passes;
 }
 
@@ -127,6 +128,31 @@ bool SharesStorage(const graph::Graph& graph, const partition::Kernel& kernel) {
          !graph.value(kernel.input_values[0]).IsConstant();
 }
 
+// Whether parts of the result would lie where the model's caller has its buffers.
+bool HoldsPartsForCaller(const Specialization& model, const partition::Kernel& view) {
+  if (model.part_bytes.count(view.output_values[0]) == 0) return false;
+  const graph::Value& owner = model.graph.value(PlaceOf(model, view.input_values[0]).of);
+  return owner.is_input || model.graph.IsOutput(owner.id);
+}
+
+// Every value in memory of its own, but for the parts of others.
+void PlaceValues(const partition::Partition& partition, Specialization& model) {
+  const graph::Graph& graph = model.graph;
+  for (int v = 0; v < graph.value_count(); ++v) model.storage.push_back({v, 0});
+  for (const auto& [value, place] : partition.places) {
+    model.storage[value] = place;
+    int64_t& bytes = model.part_bytes[place.of];
+    if (bytes != 0) continue;
+    const graph::Shape shape = graph.shape(place.of);
+    const auto halo = partition.halos.find(place.of);
+    bytes = ByteSize(*graph.type(place.of).dtype);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      const bool wide = halo != partition.halos.end();
+      bytes *= shape[d] + (wide ? halo->second.before[d] + halo->second.after[d] : 0);
+    }
+  }
+}
+
 // One warning for each output whose declared type contradicts the inferred one.
 std::vector<std::string> WrongDeclarations(
     const graph::Graph& graph, const std::map<std::string, graph::ValueType>& declared) {
@@ -151,6 +177,15 @@ std::vector<std::string> WrongDeclarations(
 }
 
 }  // namespace
+
+partition::Placement PlaceOf(const Specialization& model, int value) {
+  partition::Placement place = model.storage[value];
+  while (model.storage[place.of].of != place.of) {
+    place.offset += model.storage[place.of].offset;
+    place.of = model.storage[place.of].of;
+  }
+  return place;
+}
 
 std::vector<std::string> PassNames() {
   std::vector<std::string> names;
@@ -260,15 +295,14 @@ class Frontend {
     auto partition = partition::PartitionGraph(s.graph, {});
     if (!partition.ok()) return partition.status().WithContext(model_);
     NameLayoutKernels(s.graph, partition->kernels);
-    s.storage.resize(s.graph.value_count());
-    std::iota(s.storage.begin(), s.storage.end(), 0);
+    PlaceValues(*partition, s);
     for (partition::Kernel& kernel : partition->kernels) AddKernel(kernel, s);
     return OkStatus();
   }
 
   void AddKernel(partition::Kernel& kernel, Specialization& s) {
-    if (SharesStorage(s.graph, kernel)) {
-      s.storage[kernel.output_values[0]] = s.storage[kernel.input_values[0]];
+    if (SharesStorage(s.graph, kernel) && !HoldsPartsForCaller(s, kernel)) {
+      s.storage[kernel.output_values[0]] = {kernel.input_values[0], 0};
       return;
     }
     int workload = -1;

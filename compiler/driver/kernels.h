@@ -17,6 +17,7 @@
 #include "compiler/driver/extension.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ops/runtime_op.h"
+#include "compiler/partition/in_place.h"
 #include "compiler/target/target.h"
 #include "compiler/te/program.h"
 
@@ -59,10 +60,16 @@ struct KernelWorkload {
 struct Specialization {
   graph::Graph graph;
   std::vector<ModelKernel> kernels;
-  // By graph value: the value whose memory it shares, itself for most. A Reshape between kernels
-  // is no kernel: its result is its operand in other words.
-  std::vector<int> storage;
+  // By graph value: the value whose memory it shares, itself for most, and how many bytes into it.
+  // A Reshape between kernels is no kernel: its result is its operand in other words. So are parts
+  // of a value that lie in it (partition/in_place.h). PlaceOf() follows them to the end.
+  std::vector<partition::Placement> storage;
+  // Bytes of the memory of a value that only kernels of its parts write.
+  std::map<int, int64_t> part_bytes;
 };
+
+// The value in whose memory this one lies, and where in it.
+partition::Placement PlaceOf(const Specialization& model, int value);
 
 struct ModelKernels {
   // At least one. All have inputs and outputs of the same names, types and ranks.

@@ -176,6 +176,9 @@ class Builder {
         if (arg.place == Place::kArena) arg.offset = memory.offsets[arg.offset];
       }
     }
+    for (const Inside& inside : insides_) {
+      plan_.steps[inside.step].args[inside.arg].offset += inside.bytes;
+    }
     return std::move(plan_);
   }
 
@@ -231,6 +234,7 @@ class Builder {
           input ? InputArg(arguments[a], value, step_index)
                 : OutputArg(workload.program, a - kernel.inputs.size(), value, step_index));
       step.args.push_back(arg);
+      NoteInside(value, step_index, step.args.size() - 1);
     }
     const int64_t workspace = workspace_bytes_[kernel.workload];
     step.workspace_offset = workspace > 0 ? NewBuffer(workspace, step_index) : -1;
@@ -263,6 +267,7 @@ class Builder {
       if (input) {
         TEMPER_ASSIGN_OR_RETURN(ModuleArg arg, InputArg({}, value, index));
         step.args.push_back(arg);
+        NoteInside(value, index, step.args.size() - 1);
         continue;
       }
       auto known = places_.find(value);
@@ -291,13 +296,20 @@ class Builder {
     return OkStatus();
   }
 
+  // Where a value is part of another, its argument points inside.
+  void NoteInside(int value, int step, size_t arg) {
+    if (model_.graph.value(value).IsConstant()) return;
+    const int64_t bytes = PlaceOf(model_, value).offset;
+    if (bytes != 0) insides_.push_back({static_cast<size_t>(step), arg, bytes});
+  }
+
   Result<ModuleArg> InputArg(const lower::Argument& argument, int value, int step) {
     const graph::Value& v = model_.graph.value(value);
     if (v.IsConstant()) {
       TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, v));
       return ModuleArg{Place::kWeights, offset};
     }
-    auto place = places_.find(model_.storage[value]);
+    auto place = places_.find(PlaceOf(model_, value).of);
     if (place == places_.end()) {
       return Internal(fmt::format("value '{}' is read before a kernel writes it", v.name));
     }
@@ -310,10 +322,14 @@ class Builder {
 
   Result<ModuleArg> OutputArg(const te::Program& program, size_t output, int value, int step) {
     const te::Tensor& tensor = program.tensors[program.outputs[output]];
-    auto known = places_.find(value);
+    const int owner = PlaceOf(model_, value).of;
+    auto known = places_.find(owner);
     if (known == places_.end()) {
-      known = places_.emplace(value, ModuleArg{Place::kArena, NewBuffer(BufferBytes(tensor), step)})
-                  .first;
+      const int64_t bytes = owner == value ? BufferBytes(tensor) : model_.part_bytes.at(owner);
+      known = places_.emplace(owner, ModuleArg{Place::kArena, NewBuffer(bytes, step)}).first;
+    } else if (owner != value && known->second.place == Place::kArena) {
+      BufferLife& life = lives_[known->second.offset];
+      life.last = std::max(life.last, step);
     } else if (known->second.place != Place::kOutput || !tensor.halo_before.empty()) {
       return Internal(
           fmt::format("value '{}' cannot be written there", model_.graph.value(value).name));
@@ -328,6 +344,11 @@ class Builder {
   WeightTable& weights_;
   codegen::ModuleSpecialization plan_;
   std::vector<BufferLife> lives_;
+  struct Inside {
+    size_t step, arg;
+    int64_t bytes;
+  };
+  std::vector<Inside> insides_;
   std::map<int, ModuleArg> places_;  // by graph value
   // Outputs of the model whose extents the run gives, and the buffer for these.
   struct OpenOutput {

@@ -67,6 +67,7 @@ class Emitter {
         b.shape.assign(p.region_extent.begin(),
                        p.region_extent.begin() +
                            static_cast<ptrdiff_t>(program_.stages[tensor.producer].spatial.size()));
+        if (b.scope == Scope::kStack) AlignRows(b);
       } else {
         b.scope = Scope::kWorkspace;
         bool inlined = tensor.producer >= 0 && PlaceOf(tensor.producer).kind == PlaceKind::kInline;
@@ -97,6 +98,15 @@ class Emitter {
       int64_t bytes = b.ElementCount() * ByteSize(b.dtype);
       out_.function.workspace_bytes += (bytes + 63) / 64 * 64;
     }
+  }
+
+  // Rows longer than a line begin at one, so that vectors do not lie across two.
+  void AlignRows(tir::Buffer& b) const {
+    const int64_t line = std::max<int64_t>(target_.line_bytes / ByteSize(b.dtype), 1);
+    if (b.shape.size() < 2 || b.shape.back() <= line || b.shape.back() % line == 0) return;
+    b.halo_before.assign(b.shape.size(), 0);
+    b.halo_after = b.halo_before;
+    b.halo_after.back() = line - b.shape.back() % line;
   }
 
   void AddArgument(Argument a) {

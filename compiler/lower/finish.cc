@@ -3,10 +3,14 @@
 //   unroll   for j in 0..2 unroll: s(j)              ->  s(0); s(1)
 //   vector   for v in 0..16 vector: c[i+v] = x[v]    ->  c[ramp(i, 1, 16)] = x[ramp(0, 1, 16)]
 //            if i + v < n: c[i+v] = ...              ->  the condition becomes the predicate
+//   last     for j in 0..13: if j*16 < 197 - v: s(j)  ->  for j in 0..12: s(j); if 192 < 197 - v:
+//   s(12)
+//            (peel.h), so that only the last vector of a row is masked
 //   loops of one iteration and constant lets are substituted; indices are simplified throughout.
 #include <fmt/format.h>
 
 #include "compiler/lower/lower.h"
+#include "compiler/lower/peel.h"
 #include "compiler/lower/vectorize.h"
 #include "compiler/tir/affine.h"
 
@@ -105,6 +109,9 @@ class Finisher {
       }
       return tir::Block(std::move(copies));
     }
+    if (fixed && LastDiffers(s, min->int_value(), extent->int_value(), map_, bounds_)) {
+      return PeelLast(s, min->int_value(), extent->int_value());
+    }
     Interval lo = bounds_.Of(min), n = bounds_.Of(extent);
     Interval range;
     range.lo = lo.lo;
@@ -127,6 +134,18 @@ class Finisher {
     }
     Bind bind = s->bind == Bind::kUnroll ? Bind::kSerial : s->bind;
     return tir::For(s->var, min, extent, bind, body);
+  }
+
+  // The last iteration by itself behind the others.
+  Stmt PeelLast(const Stmt& s, int64_t min, int64_t extent) {
+    Stmt others;
+    if (extent == 2) {
+      others = With(s->var, tir::Index(min), s->body());
+    } else {
+      bounds_.Set(s->var->var_id(), {min, min + extent - 2});
+      others = tir::For(s->var, min, extent - 1, s->bind, Rebuild(s->body()));
+    }
+    return tir::Block({others, With(s->var, tir::Index(min + extent - 1), s->body())});
   }
 
   const tir::Function& function_;

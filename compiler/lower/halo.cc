@@ -48,13 +48,14 @@ Stmt FillHalo(const tir::Buffer& buffer, int id, int lanes, Plan& plan) {
   int rank = static_cast<int>(buffer.shape.size());
   std::vector<Stmt> all;
   // Dimension d's border, with the dimensions before it inside and those after it whole: the
-  // boxes do not overlap and together are the halo.
-  for (int d = 0; d < rank; ++d) {
+  // boxes do not overlap and together are the halo. Beside the last dimension lie other tensors.
+  for (int d = 0; d + 1 < rank; ++d) {
     for (bool before : {true, false}) {
       std::vector<int64_t> lo(rank), hi(rank);
       for (int k = 0; k < rank; ++k) {
-        lo[k] = k < d ? 0 : -buffer.halo_before[k];
-        hi[k] = k < d ? buffer.shape[k] : buffer.shape[k] + buffer.halo_after[k];
+        const bool inside = k < d || k + 1 == rank;
+        lo[k] = inside ? 0 : -buffer.halo_before[k];
+        hi[k] = inside ? buffer.shape[k] : buffer.shape[k] + buffer.halo_after[k];
       }
       lo[d] = before ? -buffer.halo_before[d] : buffer.shape[d];
       hi[d] = before ? 0 : buffer.shape[d] + buffer.halo_after[d];

@@ -84,8 +84,10 @@ class Binder {
       index.push_back(a.ToExpr());
       if (!uncertain) continue;
       tir::Interval range = a.Of(plan_.bounds);
-      int64_t first = buffer.halo_before.empty() ? 0 : -buffer.halo_before[d];
-      int64_t end = buffer.shape[d] + (buffer.halo_after.empty() ? 0 : buffer.halo_after[d]);
+      // What lies beside the last dimension belongs to others, where it exists at all.
+      const bool zeros = !buffer.halo_before.empty() && d + 1 < buffer.shape.size();
+      int64_t first = zeros ? -buffer.halo_before[d] : 0;
+      int64_t end = buffer.shape[d] + (zeros ? buffer.halo_after[d] : 0);
       bool low = range.lo == tir::Interval::kMin || range.lo < first;
       bool high = range.hi == tir::Interval::kMax || range.hi >= end;
       auto keep = [&](const Expr& c) { require(tir::Simplify(c, plan_.bounds)); };

@@ -1,4 +1,5 @@
-// Zeros stored around a value, for consumers that read past its edges.
+// Zeros stored around a value, for consumers that read past its edges. Beside the last dimension
+// lie no zeros but elements of other values, which nobody reads or writes as this one's.
 #pragma once
 
 #include <cstdint>

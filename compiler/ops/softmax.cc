@@ -28,9 +28,13 @@ Status BuildSoftmax(Emitter& e) {
     point.erase(point.begin() + axis);
     return point;
   };
-  const int top = e.AddReduction(
-      rows, {shape[axis]}, te::Combiner::kMax, ".max",
-      [&](const Indices& p, const Indices& r) { return as(wide, e.Read(x, with(p, r[0]))); });
+  // NaN need not pass through the maximum: the row's exponentials have it, and so their sum.
+  const int top = e.AddReduction(rows, {shape[axis]}, te::Combiner::kMax, ".max",
+                                 [&](const Indices& p, const Indices& r) {
+                                   const Expr v = as(wide, e.Read(x, with(p, r[0])));
+                                   const Expr least = te::Identity(te::Combiner::kMax, wide);
+                                   return tir::Select(tir::Lt(least, v), v, least);
+                                 });
   auto centred = [&](const Indices& point) {
     return as(wide, e.Read(x, point)) - e.ReadTensor(top, row_of(point));
   };

@@ -35,8 +35,9 @@ bool IsEmpty(const Graph& graph, const graph::Node& node) {
 
 class Growth {
  public:
-  Growth(const Graph& graph, const ops::Halos& halos, const std::vector<size_t>& position)
-      : graph_(graph), halos_(halos), position_(position) {}
+  Growth(const Graph& graph, const ops::Halos& halos, const std::set<int>& without,
+         const std::vector<size_t>& position)
+      : graph_(graph), halos_(halos), without_(without), position_(position) {}
 
   // The next larger group, or none.
   std::optional<Group> Extend(const Group& group) const {
@@ -88,7 +89,7 @@ class Growth {
   bool MayJoin(int seed, int id, int through) const {
     const graph::Node& node = graph_.node(id);
     const OpKind kind = KindOf(graph_, id);
-    if (node.outputs.size() != 1 || IsEmpty(graph_, node)) return false;
+    if (node.outputs.size() != 1 || without_.count(id)) return false;
     if (KindOf(graph_, seed) == OpKind::kReduction) {
       return kind == OpKind::kElementwise &&
              graph_.shape(node.outputs[0]) == graph_.shape(graph_.node(seed).outputs[0]);
@@ -99,6 +100,7 @@ class Growth {
 
   const Graph& graph_;
   const ops::Halos& halos_;
+  const std::set<int>& without_;
   const std::vector<size_t>& position_;
 };
 
@@ -112,14 +114,17 @@ std::string WhyStillThere(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-Result<Candidates> Candidates::Create(const Graph& graph, const ops::Halos& halos) {
+Result<Candidates> Candidates::Create(const Graph& graph, const ops::Halos& halos,
+                                      const InPlace& in_place) {
   Candidates candidates(graph, halos);
+  candidates.without_ = in_place.nodes;
   candidates.position_.resize(static_cast<size_t>(graph.node_limit()));
   std::string unknown;  // all at once
   for (size_t i = 0; i < graph.order().size(); ++i) {
     const int id = graph.order()[i];
     candidates.position_[static_cast<size_t>(id)] = i;
-    if (IsEmpty(graph, graph.node(id))) continue;
+    if (IsEmpty(graph, graph.node(id))) candidates.without_.insert(id);
+    if (candidates.without_.count(id)) continue;
     candidates.seeds_.push_back(id);
     if (ops::FindBuilder(graph.node(id)) != nullptr) continue;
     unknown += "\n  " + graph.node(id).Describe() + WhyStillThere(graph, graph.node(id));
@@ -129,7 +134,7 @@ Result<Candidates> Candidates::Create(const Graph& graph, const ops::Halos& halo
 }
 
 Result<Chain> Candidates::ChainFrom(int seed) const {
-  const Growth growth(graph_, halos_, position_);
+  const Growth growth(graph_, halos_, without_, position_);
   Chain chain{Group{{seed}}};
   TEMPER_RETURN_IF_ERROR(BuildKernel(graph_, halos_, chain[0]).status());
   const OpKind kind = KindOf(graph_, seed);

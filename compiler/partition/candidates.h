@@ -1,8 +1,10 @@
 // Which nodes could form one kernel.
 #pragma once
 
+#include <set>
 #include <vector>
 
+#include "compiler/partition/in_place.h"
 #include "compiler/partition/kernel.h"
 
 namespace temper::partition {
@@ -20,8 +22,9 @@ using Chain = std::vector<Group>;
 // and the halos must outlive it.
 class Candidates {
  public:
-  // An error names the nodes without kernel.
-  static Result<Candidates> Create(const graph::Graph& graph, const ops::Halos& halos);
+  // An error names the nodes without kernel. Nodes of `in_place` get none.
+  static Result<Candidates> Create(const graph::Graph& graph, const ops::Halos& halos,
+                                   const InPlace& in_place = {});
 
   // The nodes that chains grow from, in topological order: all that compute something.
   const std::vector<int>& seeds() const { return seeds_; }
@@ -34,6 +37,7 @@ class Candidates {
   const graph::Graph& graph_;
   const ops::Halos& halos_;
   std::vector<int> seeds_;
+  std::set<int> without_;         // nodes that get no kernel
   std::vector<size_t> position_;  // of a node in the order
 };
 

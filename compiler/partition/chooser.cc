@@ -108,7 +108,9 @@ class Greedy {
     int reader = -1;
     for (const graph::Use& use : graph_.value(last.outputs[0]).uses) {
       const graph::Node& node = graph_.node(use.node);
-      const int group = owner_.at(use.node);
+      const auto owner = owner_.find(use.node);
+      if (owner == owner_.end()) return -1;  // no kernel reads it there
+      const int group = owner->second;
       if (reader >= 0 && group != reader) return -1;
       if (KindOf(use.node) != OpKind::kElementwise ||
           graph_.shape(node.outputs[0]) != graph_.shape(last.outputs[0])) {

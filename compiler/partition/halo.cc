@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/window.h"
@@ -25,7 +26,7 @@ class Classes {
 
 }  // namespace
 
-ops::Halos AssignHalos(const graph::Graph& graph) {
+ops::Halos AssignHalos(const graph::Graph& graph, InPlace* in_place) {
   Classes classes(graph.value_count());
   ops::Halos by_class;
   for (int id : graph.order()) {
@@ -38,6 +39,10 @@ ops::Halos AssignHalos(const graph::Graph& graph) {
       if (value == graph::kNone || graph.value(value).IsConstant()) continue;
       if (graph.type(value).dims == graph.type(y).dims) classes.Join(value, y);
     }
+  }
+  const auto last = [&](int value) { return static_cast<int>(graph.type(value).dims.size()) - 1; };
+  for (const auto& [value, part] : in_place->parts) {
+    if (part.axis == last(value)) classes.Join(value, part.of);
   }
   for (int id : graph.order()) {
     const graph::Node& node = graph.node(id);
@@ -69,6 +74,14 @@ ops::Halos AssignHalos(const graph::Graph& graph) {
       }
     }
   }
+  std::set<int> without_room;  // nodes
+  for (const auto& [value, part] : in_place->parts) {
+    if (part.axis == last(value) || !(halos.count(value) || halos.count(part.of))) continue;
+    without_room.insert(part.node);
+  }
+  std::erase_if(in_place->parts,
+                [&](const auto& entry) { return without_room.count(entry.second.node) != 0; });
+  for (int node : without_room) in_place->nodes.erase(node);
   return halos;
 }
 

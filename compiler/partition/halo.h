@@ -3,6 +3,7 @@
 
 #include "compiler/graph/graph.h"
 #include "compiler/ops/halo.h"
+#include "compiler/partition/in_place.h"
 
 namespace temper::partition {
 
@@ -12,6 +13,9 @@ namespace temper::partition {
 // cost a few zeros more to write and make equal layers equal workloads, which are tuned once.
 // Inputs, outputs and constants of the graph have none: the caller's buffers are dense. Whoever
 // computes such a value writes the zeros too.
-ops::Halos AssignHalos(const graph::Graph& graph);
+//
+// Parts along the last dimension have the halo of their whole. Nodes whose parts along another one
+// would get a halo leave `in_place`: between such parts there is no room for zeros.
+ops::Halos AssignHalos(const graph::Graph& graph, InPlace* in_place);
 
 }  // namespace temper::partition

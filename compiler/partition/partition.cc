@@ -7,12 +7,16 @@ namespace temper::partition {
 
 Result<Partition> PartitionGraph(const graph::Graph& graph, const PartitionOptions& options) {
   Partition partition;
-  partition.halos = AssignHalos(graph);
-  TEMPER_ASSIGN_OR_RETURN(const auto candidates, Candidates::Create(graph, partition.halos));
+  if (options.in_place) partition.in_place = FindInPlace(graph);
+  partition.halos = AssignHalos(graph, &partition.in_place);
+  partition.places = PlaceParts(graph, partition.in_place, partition.halos);
+  TEMPER_ASSIGN_OR_RETURN(const auto candidates,
+                          Candidates::Create(graph, partition.halos, partition.in_place));
   TEMPER_ASSIGN_OR_RETURN(const auto groups,
                           options.chooser(graph, partition.halos, candidates, options.cost));
   for (const Group& group : groups) {
     TEMPER_ASSIGN_OR_RETURN(Kernel kernel, BuildKernel(graph, partition.halos, group));
+    for (int value : kernel.output_values) kernel.view &= !partition.places.count(value);
     partition.kernels.push_back(std::move(kernel));
   }
   return partition;
@@ -25,6 +29,10 @@ std::string Describe(const graph::Graph& graph, const Partition& partition, int 
   if (auto halo = partition.halos.find(value); halo != partition.halos.end()) {
     text += " halo " + graph::ShapeToString(halo->second.before) +
             graph::ShapeToString(halo->second.after);
+  }
+  if (auto place = partition.places.find(value); place != partition.places.end()) {
+    text += " in %" + graph.value(place->second.of).name + " at " +
+            std::to_string(place->second.offset);
   }
   return text;
 }

@@ -1,16 +1,18 @@
 // From a graph to the kernels that compute it.
 //
 //   MaterializeOutputs(graph); ChannelsLast(graph); DropReducedDimensions(graph);
-//   auto partition = PartitionGraph(graph, {});
+//   CopyIntoConcats(graph); auto partition = PartitionGraph(graph, {});
 //
 // Not thread-safe as to the graph; pure otherwise.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "compiler/partition/candidates.h"
+#include "compiler/partition/in_place.h"
 #include "compiler/partition/kernel.h"
 
 namespace temper::partition {
@@ -36,11 +38,15 @@ Result<std::vector<Group>> ChooseSingles(const graph::Graph& graph, const ops::H
 struct PartitionOptions {
   Chooser chooser = ChooseEpilogues;
   CostFunction cost;
+  // Concatenations and slices as parts of a value's memory, without a kernel (in_place.h).
+  bool in_place = true;
 };
 
 struct Partition {
-  ops::Halos halos;             // of values between kernels
-  std::vector<Kernel> kernels;  // in an order in which they can run
+  ops::Halos halos;                 // of values between kernels
+  InPlace in_place;                 // values in the memory of others, and nodes without a kernel
+  std::map<int, Placement> places;  // of those values
+  std::vector<Kernel> kernels;      // in an order in which they can run
 };
 
 // REQUIRES: static types, and outputs that nodes compute (MaterializeOutputs).

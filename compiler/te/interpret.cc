@@ -203,7 +203,11 @@ Status Evaluator::State::Load(const StageCode& s, const Instr& i, Scalar* cells)
                                     s.name, m.name, d, index[d], -m.before[d],
                                     m.shape[d] + m.after[d]));
     }
-    in_halo |= index[d] < 0 || index[d] >= m.shape[d];
+    const bool outside = index[d] < 0 || index[d] >= m.shape[d];
+    if (outside && d + 1 == m.shape.size()) {
+      return OutOfRange(fmt::format("stage {} reads what lies beside {}", s.name, m.name));
+    }
+    in_halo |= outside;
     at += index[d] * m.strides[d];
     logical = logical * m.shape[d] + index[d];
   }

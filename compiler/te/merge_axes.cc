@@ -18,10 +18,8 @@ struct Pair {
   friend bool operator==(const Pair&, const Pair&) = default;
 };
 
-bool HasHalo(const Tensor& t) {
-  auto wide = [](int64_t width) { return width != 0; };
-  return std::any_of(t.halo_before.begin(), t.halo_before.end(), wide) ||
-         std::any_of(t.halo_after.begin(), t.halo_after.end(), wide);
+bool HasHalo(const Tensor& t, size_t d) {
+  return !t.halo_before.empty() && (t.halo_before[d] != 0 || t.halo_after[d] != 0);
 }
 
 class Merger {
@@ -53,8 +51,10 @@ class Merger {
   void FindPossible() {
     tensor_ok_.clear();
     for (const Tensor& t : p_.tensors) {
-      std::vector<bool> ok(t.shape.empty() ? 0 : t.shape.size() - 1, !HasHalo(t));
-      for (size_t d = 0; d < ok.size(); ++d) ok[d] = ok[d] && t.shape[d] > 1 && t.shape[d + 1] > 1;
+      std::vector<bool> ok(t.shape.empty() ? 0 : t.shape.size() - 1);
+      for (size_t d = 0; d < ok.size(); ++d) {
+        ok[d] = t.shape[d] > 1 && t.shape[d + 1] > 1 && !HasHalo(t, d) && !HasHalo(t, d + 1);
+      }
       tensor_ok_.push_back(std::move(ok));
     }
     axis_of_var_.assign(p_.next_var, -1);
@@ -192,8 +192,10 @@ class Merger {
     for (const Pair& pair : stages) MergeStage(pair, tensors);
     for (const Pair& pair : tensors) {
       Tensor& t = p_.tensors[pair.owner];
-      t.halo_before.clear();  // of width zero
-      t.halo_after.clear();
+      if (!t.halo_before.empty()) {  // both are of width zero here
+        t.halo_before.erase(t.halo_before.begin() + pair.first);
+        t.halo_after.erase(t.halo_after.begin() + pair.first);
+      }
       auto& shape = t.shape;
       shape[pair.first] *= shape[pair.first + 1];
       shape.erase(shape.begin() + pair.first + 1);

@@ -39,8 +39,8 @@ struct Tensor {
   std::string name;
   DType dtype = DType::kFloat32;
   std::vector<int64_t> shape;
-  // Elements of zeros stored around the tensor in each dimension; empty: none. A body may index
-  // into the halo. Only program inputs and outputs have one.
+  // Zeros stored around the tensor, in each dimension but the last, where others' elements lie;
+  // empty: none. A body may index into zeros. Only program inputs and outputs have a halo.
   std::vector<int64_t> halo_before, halo_after;
   bool constant = false;        // a weight: known when the kernel is compiled, packed as it is read
   int producer = -1;            // the stage that computes it, -1 for a program input

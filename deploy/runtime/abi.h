@@ -108,7 +108,7 @@ typedef struct {
   int32_t rank;
   /* The tensor that the kernel is handed, of a packed constant the packed one; the buffer is
    * dense row-major over shape + halo_before + halo_after. The halo holds zeros whenever a kernel
-   * reads it; a kernel writes the halo of its outputs. */
+   * reads it; a kernel writes its outputs' halo. The last dimension's is never read nor written. */
   int64_t shape[TEMPER_MAX_DIMS];
   int64_t halo_before[TEMPER_MAX_DIMS];
   int64_t halo_after[TEMPER_MAX_DIMS];

@@ -5,7 +5,9 @@
 //     for vectors (unrolled): for lanes: out = body
 //
 // The vector axis is the contiguous one of the result, or the one along which the largest operand
-// is contiguous. Where the plan says so, the nest may vanish into its reader instead.
+// is contiguous; where these differ, the other one is the unrolled one, so that code generation
+// finds blocks of four by four to transpose. Where the plan says so, the nest may vanish into its
+// reader instead.
 #include <algorithm>
 
 #include "tuner/space/loops.h"
@@ -55,7 +57,9 @@ class ElementwiseRule final : public NestRule {
     for (int a : axes_) extent = std::max(extent, Stage().spatial[a].extent);
     knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.root, extent)};
     knobs[kVectors] = {"vectors", 0, UpTo({1, 2, 4}, extent / knobs[kLanes].values.back())};
-    knobs[kTile] = {"tile", 0, {1, 2, 4}};
+    knobs[kTile] = {
+        "tile", 0,
+        axes_.size() > 1 ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1, 2, 4}};
     knobs[kOrder] = {"order", 0, OrderChoices(outer_.size())};
     knobs[kParallel] = {"parallel", 0, ParallelChoices(context_.threads, outer_.size())};
     return knobs;
@@ -107,8 +111,12 @@ class ElementwiseRule final : public NestRule {
   const te::Stage& Stage() const { return context_.stage(nest_.root); }
   const StageInfo& Info() const { return (*context_.info)[nest_.root]; }
 
-  // The last other axis that is longer than 1: unrolled beside the vector.
+  // Unrolled beside the vector: the other choice of its axis, along which what a vector gathers is
+  // contiguous, else the last other axis that is longer than 1.
   int SecondAxis(int axis) const {
+    for (int other : axes_) {
+      if (other != axis) return other;
+    }
     for (size_t i = outer_.size(); i-- > 0;) {
       if (outer_[i] != axis) return outer_[i];
     }

@@ -9,6 +9,8 @@
 // The vector axis is the contiguous one of the root. Constant operands are packed by the tile;
 // others only where their vector axis is not contiguous.
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "tuner/space/loops.h"
 #include "tuner/space/pack.h"
@@ -30,7 +32,8 @@ enum KnobIndex {
   kMiddle1,  // and along the first tiled axis
   kOrder,
   kParallel,
-  kReduceOrder,   // 0: the axis that the operands run along innermost; 1: as in the program
+  kReduceOrder,   // 0: the axis that the operands run along innermost; 1: as in the program, or
+                  // where that is the same, its last two the other way round
   kUnroll,        // of the innermost reduction loop; its extent: fully
   kUnrollSecond,  // 1: the reduction loop around it is unrolled fully too
   kPrefetch,      // of packed operands, iterations of the innermost serial loop ahead; 0: none
@@ -159,9 +162,9 @@ class TileRule final : public NestRule {
         along |= r == vector_;
         across |= r != vector_ && tiles[r].tile > 1;
       }
-      if (across && SlidesOverUnrolled(read, tiles, v)) {
-        // Several unrolled steps share what they load: it lives from one to the next.
-        operands += pixels * (along ? vectors : 1);
+      const int64_t kept = across ? KeptOverUnrolled(read, tiles, v) : 0;
+      if (kept > 0) {
+        operands += kept * (along ? vectors : 1);
       } else {
         // An operand that changes with every multiply-add comes from memory.
         operands += along && !across ? vectors : 1;
@@ -232,25 +235,44 @@ class TileRule final : public NestRule {
     return unrolled;
   }
 
-  // Whether a dimension of the read is moved by a tiled axis and by an unrolled reduction, as a
-  // convolution's window is.
-  bool SlidesOverUnrolled(const Read& read, const std::vector<AxisTile>& tiles,
-                          KnobValues v) const {
+  // What several unrolled steps of the reduction share, as a convolution's windows do, lives from
+  // one step to the next: all that the loops inside the outermost such loop load. 0: nothing is
+  // shared.
+  int64_t KeptOverUnrolled(const Read& read, const std::vector<AxisTile>& tiles,
+                           KnobValues v) const {
     const auto& order = reduce_order_[v[kReduceOrder]];
-    if (order.empty()) return false;
-    std::vector<int> unrolled;
-    if (v[kUnroll] > 1) unrolled.push_back(order.back());
-    if (UnrollsSecond(v)) unrolled.push_back(order[order.size() - 2]);
-    for (const IndexDim& dim : read.dims) {
-      bool tiled = false, stepped = false;
-      for (size_t i = 0; i < Anchor().spatial.size(); ++i) {
-        int r = nest_.root_axis[i];
-        tiled |= r >= 0 && r != vector_ && tiles[r].tile > 1 && dim.coefficients[i] != 0;
-      }
-      for (int a : unrolled) stepped |= dim.coefficients[a] != 0;
-      if (tiled && stepped) return true;
+    std::vector<std::pair<int, int64_t>>
+        steps;  // axes and extents of unrolled loops, outer to inner
+    if (UnrollsSecond(v)) {
+      const int a = order[order.size() - 2];
+      steps.emplace_back(a, AnchorExtent(a));
     }
-    return false;
+    if (!order.empty() && v[kUnroll] > 1) steps.emplace_back(order.back(), v[kUnroll]);
+    for (size_t n = 0; n < steps.size(); ++n) {
+      bool slides = false;
+      int64_t distinct = 1;
+      for (const IndexDim& dim : read.dims) {
+        int64_t points = 1, last = 0;  // of the loops inside step n
+        for (size_t m = n + 1; m < steps.size(); ++m) {
+          const int64_t c = std::abs(dim.coefficients[steps[m].first]);
+          if (c != 0) points *= steps[m].second;
+          last += c * (steps[m].second - 1);
+        }
+        bool tiled = false;
+        for (size_t i = 0; i < Anchor().spatial.size(); ++i) {
+          const int r = nest_.root_axis[i];
+          const int64_t c = std::abs(dim.coefficients[i]);
+          if (r < 0 || r == vector_ || c == 0) continue;
+          tiled |= tiles[r].tile > 1;
+          points *= tiles[r].tile;
+          last += c * (tiles[r].tile - 1);
+        }
+        slides |= tiled && dim.coefficients[steps[n].first] != 0;
+        distinct *= std::min(points, last + 1);
+      }
+      if (slides) return distinct;
+    }
+    return 0;
   }
 
   bool UnrollsSecond(KnobValues v) const {
@@ -353,6 +375,10 @@ class TileRule final : public NestRule {
       std::erase(reduce_order_[0], a);
       reduce_order_[0].push_back(a);
       break;
+    }
+    const size_t n = reduce_order_[1].size();
+    if (n > 1 && reduce_order_[0] == reduce_order_[1]) {
+      std::swap(reduce_order_[1][n - 2], reduce_order_[1][n - 1]);
     }
   }
 

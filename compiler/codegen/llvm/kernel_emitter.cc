@@ -130,7 +130,9 @@ void KernelEmitter::EmitStmt(const Stmt& s) {
     case StmtKind::kPrefetch:
       return EmitPrefetch(*s);
     case StmtKind::kBlock:
+      FindBlocks(s);
       for (const Stmt& c : s->children) EmitStmt(c);
+      blocks_.clear();
       return;
     case StmtKind::kAllocate:  // made where it is first used
       return EmitStmt(s->body());

@@ -17,6 +17,7 @@
 // the buffers, none aliasing another. A parallel loop's body is a function of the same kind.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -118,6 +119,16 @@ class KernelEmitter {
     bool linear = true;
   };
 
+  // Four loads of neighbouring elements, lanes apart: block.first + {0, 1, 2, 3}.
+  struct Block4 {
+    int buffer;
+    int lanes;
+    int64_t on;  // lanes that are loaded
+    int64_t lane_step;
+    LinearForm first;
+    std::array<llvm::Value*, 4> values;  // null until the first is asked for
+  };
+
   // kernel_emitter.cc: functions and statements.
   llvm::Function* BeginFunction(const std::string& name, const std::vector<llvm::Type*>& params);
   void EmitStmt(const tir::Stmt& s);
@@ -151,6 +162,12 @@ class KernelEmitter {
   void StoreLanes(const tir::StmtNode& s, const Access& access, llvm::Value* value);
   bool IsHoistable(const tir::Expr& e) const;
 
+  // transpose.cc: loads whose lanes lie apart.
+  void FindBlocks(const tir::Stmt& block);  // of the stores of a block
+  Block4* FindBlock(int buffer, int lanes, int64_t lane_step, const LinearForm& first);
+  llvm::Value* LoadFromBlock(const tir::ExprNode& e, const Access& access);  // or null
+  void EmitBlock(Block4& block, DType dtype);
+
   // promote.cc: accumulators in memory.
   std::vector<Promoted> FindAccumulators(const tir::StmtNode& loop);
   void LoadPromoted(std::vector<Promoted> found);                          // before the loop
@@ -179,6 +196,7 @@ class KernelEmitter {
   std::vector<std::vector<int64_t>> strides_;
   std::string symbol_;
   FunctionState state_;
+  std::vector<Block4> blocks_;  // of the block of statements that is being emitted
   std::unordered_map<const tir::ExprNode*, llvm::Value*> memo_;              // of the statement
   std::vector<std::pair<llvm::Constant*, llvm::Constant*>> padding_blocks_;  // value, its address
   int parallel_count_ = 0;

@@ -1,6 +1,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <cmath>
+
 #include "compiler/codegen/llvm/kernel_emitter.h"
 
 namespace temper::codegen {
@@ -15,6 +17,18 @@ std::vector<int> Iota(int first, int count) {
   std::vector<int> v(count);
   for (int i = 0; i < count; ++i) v[i] = first + i;
   return v;
+}
+
+// Whether a float is surely no NaN: a number, or a choice of one against what is more or less.
+bool IsNumber(const Expr& e) {
+  if (e->kind() == ExprKind::kFloatImm) return !std::isnan(e->float_value());
+  if (e->kind() == ExprKind::kBroadcast) return IsNumber(e->operand(0));
+  if (e->kind() != ExprKind::kSelect || !IsNumber(e->operand(2))) return false;
+  const Expr &c = e->operand(0), &yes = e->operand(1);
+  if (c->kind() == ExprKind::kLt || c->kind() == ExprKind::kLe) {
+    if (tir::Equal(c->operand(0), yes) || tir::Equal(c->operand(1), yes)) return true;
+  }
+  return IsNumber(yes);
 }
 
 }  // namespace
@@ -124,7 +138,13 @@ Value* KernelEmitter::EmitNode(const Expr& e) {
       DType dtype = e->operand(0)->type().dtype;
       if (!IsComputable(dtype)) break;
       Value* x = Emit(e->operand(0));
-      if (Value* v = ops_.Binary(e->kind(), dtype, x, Emit(e->operand(1)))) return v;
+      Value* y = Emit(e->operand(1));
+      const bool is_max = e->kind() == ExprKind::kMax;
+      if ((is_max || e->kind() == ExprKind::kMin) && dtype == DType::kFloat32 &&
+          IsNumber(e->operand(1))) {
+        return ops_.MinMaxOfNumber(is_max, y, x);
+      }
+      if (Value* v = ops_.Binary(e->kind(), dtype, x, y)) return v;
     }
   }
   DType operand = e->operands().empty() ? type.dtype : e->operand(0)->type().dtype;
@@ -288,6 +308,9 @@ Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access, co
     }
     Value* v = b_.CreateAlignedLoad(type, pointer, llvm::Align(std::min<uint64_t>(at.align, 64)));
     return FromMemory(b_, v, dtype);
+  }
+  if (access.linear && !padding) {
+    if (Value* v = LoadFromBlock(e, access)) return v;
   }
   if (access.linear && !predicate) {
     Value* v = llvm::PoisonValue::get(type);

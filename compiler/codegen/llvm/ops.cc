@@ -139,10 +139,14 @@ Value* Ops::FloatBinary(ExprKind kind, Value* x, Value* y) {
 // they pass the second's NaN on, and otherwise the first's is put back.
 Value* Ops::MinMax(bool is_max, Value* x, Value* y) {
   if (IsNumber(y)) std::swap(x, y);
-  Value* first = is_max ? b_.CreateFCmpOGT(x, y) : b_.CreateFCmpOLT(x, y);
-  Value* r = b_.CreateSelect(first, x, y);
+  Value* r = MinMaxOfNumber(is_max, x, y);
   if (IsNumber(x)) return r;
   return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, r);
+}
+
+Value* Ops::MinMaxOfNumber(bool is_max, Value* number, Value* y) {
+  Value* first = is_max ? b_.CreateFCmpOGT(number, y) : b_.CreateFCmpOLT(number, y);
+  return b_.CreateSelect(first, number, y);
 }
 
 Value* Ops::IntBinary(ExprKind kind, bool is_signed, Value* x, Value* y) {

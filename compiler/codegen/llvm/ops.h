@@ -48,6 +48,9 @@ class Ops {
   // Null when there is no such function on `dtype`. kIsNan and kIsInf give i1.
   llvm::Value* Call(tir::Intrinsic intrinsic, DType dtype, std::span<llvm::Value* const> args);
 
+  // The minimum or maximum of floats of which the first is no NaN; NaN where the second is.
+  llvm::Value* MinMaxOfNumber(bool is_max, llvm::Value* number, llvm::Value* y);
+
  private:
   llvm::Value* FloatBinary(tir::ExprKind kind, llvm::Value* x, llvm::Value* y);
   llvm::Value* IntBinary(tir::ExprKind kind, bool is_signed, llvm::Value* x, llvm::Value* y);

@@ -5,7 +5,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 # By family: the sizes of each kernel. matmul: M, N, K; batch_matmul: B, M, N, K; matvec: N, K;
 # conv, conv1x1 and depthwise: H, channels in, channels out, window, stride; softmax and
-# layer_norm: rows, columns.
+# layer_norm: rows, columns; pool: kind, H, channels, window, stride (window 0: global); reduce:
+# kind, rows, columns; elementwise: operator, extents; transpose: extents, then as many axes;
+# concat: rows, then the columns of each operand.
 FAMILIES = {
     "matmul": [
         (128, 128, 128), (256, 256, 256), (512, 512, 512), (1024, 1024, 1024), (128, 3072, 768),
@@ -45,6 +47,28 @@ FAMILIES = {
     "layer_norm": [
         (128, 768), (197, 768), (3136, 96), (784, 192), (196, 384), (49, 768), (384, 384),
         (1000, 27), (1, 1000), (512, 1024), (49, 197), (2048, 512),
+    ],
+    "pool": [
+        ("Max", 112, 64, 3, 2), ("Max", 56, 27, 3, 2), ("Max", 28, 256, 3, 1), ("Max", 55, 96, 3, 2),
+        ("Average", 56, 128, 2, 2), ("Average", 17, 768, 3, 1), ("Average", 14, 197, 2, 2),
+        ("Average", 7, 2048, 0, 1), ("Average", 7, 1000, 0, 1), ("Max", 14, 512, 0, 1),
+    ],
+    "reduce": [
+        ("Mean", 1024, 1000), ("Max", 197, 1000), ("Sum", 1, 100000), ("Mean", 197, 768),
+        ("L2", 1000, 27), ("Sum", 49, 197), ("LogSumExp", 64, 1000), ("Mean", 3136, 96),
+    ],
+    "elementwise": [
+        ("Add", 56, 56, 256), ("Relu", 197, 1000), ("Sigmoid", 112, 112, 96), ("Tanh", 128, 1024),
+        ("Erf", 197, 3072), ("HardSwish", 14, 14, 480), ("Mul", 27, 49, 197), ("Exp", 1000, 1000),
+        ("Sqrt", 49, 1000),
+    ],
+    "transpose": [
+        (64, 3136, 1, 0), (3136, 64, 1, 0), (197, 12, 64, 1, 0, 2), (12, 197, 64, 0, 2, 1),
+        (1000, 27, 1, 0), (49, 197, 1, 0), (3, 50176, 1, 0), (8, 49, 32, 1, 0, 2), (512, 512, 1, 0),
+    ],
+    "concat": [
+        (3136, 64, 64), (784, 128, 32), (196, 192, 208, 48, 64), (3136, 24, 24), (49, 512, 27),
+        (1000, 197, 49), (1, 27000, 1000),
     ],
 }
 
@@ -90,6 +114,33 @@ def make(family, sizes):
                       "group": group}
     elif family == "softmax":
         op, shapes, out, attributes = "Softmax", {"x": sizes}, sizes, {"axis": -1}
+    elif family == "pool":
+        kind, h, channels, window, stride = sizes
+        pad = window // 2 if window % 2 else 0
+        side = (h + 2 * pad - window) // stride + 1 if window else 1
+        op = f"{kind}Pool" if window else f"Global{kind}Pool"
+        shapes, out = {"x": (1, channels, h, h)}, (1, channels, side, side)
+        attributes = {"kernel_shape": [window] * 2, "strides": [stride] * 2,
+                      "pads": [pad] * 4} if window else {}
+    elif family == "reduce":
+        kind, rows, columns = sizes
+        op, shapes, out = f"Reduce{kind}", {"x": (rows, columns)}, (rows, 1)
+        attributes = {"keepdims": 1}
+        if kind == "Sum":  # the one that takes its axes as an input by opset 17
+            constants = [numpy_helper.from_array(np.array([1]), "axes")]
+        else:
+            attributes["axes"] = [1]
+    elif family == "elementwise":
+        op, *out = sizes
+        shapes = {name: tuple(out) for name in (("x", "y") if op in ("Add", "Mul") else ("x",))}
+    elif family == "transpose":
+        rank = len(sizes) // 2
+        op, shapes, attributes = "Transpose", {"x": sizes[:rank]}, {"perm": sizes[rank:]}
+        out = [sizes[axis] for axis in sizes[rank:]]
+    elif family == "concat":
+        rows, *columns = sizes
+        op, out, attributes = "Concat", (rows, sum(columns)), {"axis": 1}
+        shapes = {f"x{i}": (rows, c) for i, c in enumerate(columns)}
     else:
         op, shapes, out, attributes = "LayerNormalization", {"x": sizes}, sizes, {"axis": -1}
         constants = [constant("w", sizes[1]), constant("b", sizes[1])]

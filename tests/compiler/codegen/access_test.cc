@@ -105,6 +105,44 @@ TEST(AccessTest, StridedReversedAndBroadcastLanes) {
   }
 }
 
+// Neighbouring elements of rows that lie apart: blocks of four rows of four, whole and with a tail;
+// a run of six has one block and two loads by themselves.
+TEST(AccessTest, TransposedBlocks) {
+  for (DType d : {kF32, DType::kInt32, DType::kFloat64}) {
+    for (int lanes : {4, 8, 16}) {
+      for (int run : {4, 6, 8}) {
+        for (int on : {lanes, lanes - 3}) {
+          FunctionBuilder f;
+          int a = f.Param("a", d, {lanes, 40}), c = f.Param("c", d, {40, 16}, true);
+          Expr i = f.NewVar("i");
+          Expr rows = Ramp(Expr(0), 1, lanes);
+          Expr mask = on == lanes ? Expr() : Upto(Expr(0), on, lanes);
+          std::vector<Stmt> body;
+          for (int u = 0; u < run; ++u) {
+            Expr column = i * Expr(run) + Expr(u);
+            Expr value = f.Read(a, {rows, Broadcast(column, lanes)}, mask);
+            body.push_back(Store(c, {column, rows}, value + value, mask));
+          }
+          ExpectAgree(f.Finish(For(i, 0, 40 / run, Bind::kSerial, Block(body))), f.outputs());
+        }
+      }
+    }
+  }
+}
+
+// What a block of statements writes and reads again is read in its turn.
+TEST(AccessTest, TransposedBlocksSeeTheStoresBeforeThem) {
+  FunctionBuilder f;
+  int x = f.Param("x", kF32, {16}), c = f.Param("c", kF32, {16, 8}, true);
+  Expr i = f.NewVar("i"), rows = Ramp(Expr(0), 1, 16);
+  std::vector<Stmt> body = {Store(c, {rows, Broadcast(Expr(0), 16)}, f.Read(x, {rows}))};
+  for (int u = 0; u < 4; ++u) {
+    body.push_back(Store(c, {rows, Broadcast(Expr(u + 1), 16)},
+                         f.Read(c, {rows, Broadcast(Expr(u), 16)}) + f.Read(x, {rows})));
+  }
+  ExpectAgree(f.Finish(For(i, 0, 2, Bind::kSerial, Block(body))), f.outputs());
+}
+
 TEST(AccessTest, GatherAndScatterThroughAnIndexTensor) {
   for (DType d : kTypes) {
     for (DType index : {DType::kInt32, DType::kInt64, DType::kUInt8}) {

@@ -9,7 +9,10 @@
 namespace temper::testing {
 namespace {
 
-// Calls f(offset in the buffer with halo, offset in the dense tensor or -1) for each element.
+constexpr std::byte kOthers{0x7b};  // what lies beside a part of a value, and in fresh buffers
+
+// Calls f(offset in the buffer with halo, offset in the dense tensor or -1, whether it lies beside
+// the last dimension) for each element.
 template <typename F>
 void ForEach(const te::Tensor& tensor, F&& f) {
   const size_t rank = tensor.shape.size();
@@ -25,7 +28,9 @@ void ForEach(const te::Tensor& tensor, F&& f) {
       const int64_t i = at[d] - before[d];
       dense = i < 0 || i >= tensor.shape[d] ? -1 : dense * tensor.shape[d] + i;
     }
-    f(padded, dense);
+    const bool gap = rank > 0 && (at[rank - 1] < before[rank - 1] ||
+                                  at[rank - 1] >= before[rank - 1] + tensor.shape[rank - 1]);
+    f(padded, dense, gap);
     size_t d = rank;
     while (d-- > 0) {
       if (++at[d] < extent[d]) break;
@@ -37,14 +42,15 @@ void ForEach(const te::Tensor& tensor, F&& f) {
 
 int64_t BufferElements(const te::Tensor& tensor) {
   int64_t count = 0;
-  ForEach(tensor, [&](int64_t, int64_t) { ++count; });
+  ForEach(tensor, [&](int64_t, int64_t, bool) { ++count; });
   return count;
 }
 
 Bytes AddHalo(const te::Tensor& tensor, const Bytes& dense) {
   const int64_t width = ByteSize(tensor.dtype);
   Bytes padded(BufferElements(tensor) * width);
-  ForEach(tensor, [&](int64_t to, int64_t from) {
+  ForEach(tensor, [&](int64_t to, int64_t from, bool gap) {
+    for (int64_t b = 0; gap && b < width; ++b) padded[to * width + b] = kOthers;
     if (from >= 0) std::memcpy(&padded[to * width], &dense[from * width], width);
   });
   return padded;
@@ -54,14 +60,15 @@ Result<Bytes> RemoveHalo(const te::Tensor& tensor, const Bytes& padded) {
   const int64_t width = ByteSize(tensor.dtype);
   Bytes dense(*graph::ElementCount(tensor.shape) * width);
   bool clean = true;
-  ForEach(tensor, [&](int64_t from, int64_t to) {
+  ForEach(tensor, [&](int64_t from, int64_t to, bool gap) {
     if (to >= 0) {
       std::memcpy(&dense[to * width], &padded[from * width], width);
     } else {
-      for (int64_t b = 0; b < width; ++b) clean = clean && padded[from * width + b] == std::byte{0};
+      const std::byte wanted = gap ? kOthers : std::byte{0};
+      for (int64_t b = 0; b < width; ++b) clean = clean && padded[from * width + b] == wanted;
     }
   });
-  if (!clean) return Internal("the halo of '" + tensor.name + "' is not zero");
+  if (!clean) return Internal("the halo of '" + tensor.name + "' is not as it should be");
   return dense;
 }
 
@@ -88,6 +95,46 @@ Bytes Pack(const te::Tensor& tensor, const Bytes& source,
   return packed;
 }
 
+// Copies the part out of its whole, or into it.
+void MovePart(const graph::Graph& graph, int value, const partition::Part& part, Bytes& whole,
+              Bytes& dense, bool out) {
+  const graph::Shape outer = graph.shape(part.of), shape = graph.shape(value);
+  int64_t rows = 1, row = ByteSize(*graph.type(value).dtype);
+  for (size_t d = 0; d < shape.size(); ++d)
+    (static_cast<int>(d) < part.axis ? rows : row) *= shape[d];
+  const int64_t pitch = row / shape[part.axis] * outer[part.axis];
+  const int64_t begin = row / shape[part.axis] * part.begin;
+  for (int64_t r = 0; r < rows; ++r) {
+    std::byte* inside = &whole[r * pitch + begin];
+    std::byte* alone = &dense[r * row];
+    std::memcpy(out ? alone : inside, out ? inside : alone, static_cast<size_t>(row));
+  }
+}
+
+// The value, put together from its parts or cut out of its whole where no kernel made it.
+Result<Bytes> Find(const graph::Graph& graph, const partition::Partition& partition,
+                   std::map<int, Bytes>& values, int value) {
+  if (auto known = values.find(value); known != values.end()) return known->second;
+  const auto& parts = partition.in_place.parts;
+  const int64_t bytes =
+      *graph::ElementCount(graph.shape(value)) * ByteSize(*graph.type(value).dtype);
+  Bytes dense(bytes);
+  const int producer = graph.value(value).producer;
+  if (producer < 0 || !partition.in_place.nodes.count(producer)) {
+    return Internal("'" + graph.value(value).name + "' is read too early");
+  }
+  if (graph.node(producer).Is("Concat")) {
+    for (int x : graph.node(producer).inputs) {
+      TEMPER_ASSIGN_OR_RETURN(Bytes part, Find(graph, partition, values, x));
+      MovePart(graph, x, parts.at(x), dense, part, false);
+    }
+  } else {
+    TEMPER_ASSIGN_OR_RETURN(Bytes whole, Find(graph, partition, values, parts.at(value).of));
+    MovePart(graph, value, parts.at(value), whole, dense, true);
+  }
+  return values[value] = dense;
+}
+
 }  // namespace
 
 Result<std::map<int, Bytes>> RunKernels(const graph::Graph& graph,
@@ -112,13 +159,13 @@ Result<std::map<int, Bytes>> RunKernels(const graph::Graph& graph,
         const auto& pack = lowered.arguments[i].pack;
         if (!pack.empty()) buffers.back() = Pack(tensor, buffers.back(), pack);
       } else {
-        if (!values.count(value.id)) return Internal("'" + value.name + "' is read too early");
-        buffers.push_back(AddHalo(tensor, values[value.id]));
+        TEMPER_ASSIGN_OR_RETURN(const Bytes dense, Find(graph, partition, values, value.id));
+        buffers.push_back(AddHalo(tensor, dense));
       }
     }
     for (int tensor : program.outputs) {
       const te::Tensor& t = program.tensors[tensor];
-      buffers.emplace_back(BufferElements(t) * ByteSize(t.dtype), std::byte{0x7b});
+      buffers.emplace_back(BufferElements(t) * ByteSize(t.dtype), kOthers);
     }
     if (lowered.arguments.size() != buffers.size()) return Internal("arguments do not match");
     std::vector<void*> args;

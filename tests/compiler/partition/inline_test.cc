@@ -65,7 +65,8 @@ TEST(Halo, AdditionsShareOneOnBothSides) {
   x = net.Same("Relu", net.Add(a, net.Conv(x, 4, 1)));
   net.Output(net.Conv(x, 4, 3, 2));  // reads one pixel in front and none behind
   ASSERT_TRUE(partition::ChannelsLast(net.graph).ok());
-  const ops::Halos halos = partition::AssignHalos(net.graph);
+  partition::InPlace in_place;
+  const ops::Halos halos = partition::AssignHalos(net.graph, &in_place);
   const ops::Halo one{{0, 1, 1, 0}, {0, 1, 1, 0}};
   int with = 0;
   for (int id : net.graph.order()) {

@@ -99,6 +99,20 @@ TEST(MergeAxesTest, AxesThatAreUsedAloneStay) {
   EXPECT_EQ(OutputShape(MergeAxes(square)), (Shape{6, 6}));
 }
 
+// A part of a concatenation's channels: between pixels lie others' elements, at one distance.
+TEST(MergeAxesTest, PixelsOfAPartBecomeOneAxis) {
+  Program p = testing::Conv({7, 7, 32, 64, 1, 1, 0});
+  Tensor& x = p.tensors[p.inputs[0]];
+  x.halo_before = {0, 0, 0, 16};
+  x.halo_after = {0, 0, 0, 4};
+  const Program merged = MergeAxes(p);
+  const Tensor& part = merged.tensors[merged.inputs[0]];
+  EXPECT_EQ(part.shape, (Shape{1, 49, 32}));
+  EXPECT_EQ(part.halo_before, (Shape{0, 0, 16}));
+  EXPECT_EQ(part.halo_after, (Shape{0, 0, 4}));
+  EXPECT_EQ(Evaluate(merged), Evaluate(p));
+}
+
 // b[j, k] ties two overlapping pairs of axes to one pair of dimensions.
 TEST(MergeAxesTest, OverlappingPairsAreLeftAlone) {
   Program p;

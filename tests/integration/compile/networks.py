@@ -89,6 +89,28 @@ def mobile():
     return b.model("mobile")
 
 
+def branches():
+    """Concatenations of concatenations, odd channels, a split, a slice of rows."""
+    b = Builder(6)
+    x = b.input("x", [1, 3, 14, 17])
+    y = b.node("Relu", [b.conv(x, 3, 20, 3)])
+    for channels in [20, 33]:
+        z = b.conv(b.node("Relu", [b.conv(y, channels, 24, 1)]), 24, 13, 3)
+        y = b.node("Concat", [y, z], axis=1)
+    left, right = b.node("Split", [y], ["left", "right"], axis=1), "right"
+    z = b.node("Concat", [left, b.conv(right, 23, 23, 5, group=23)], axis=1)
+    z = b.node("Concat", [z, b.conv(z, 46, 7, 3), b.node("MaxPool", [y], kernel_shape=[3, 3],
+                                                        pads=[1] * 4)], axis=1)
+    z = b.conv(z, 99, 8, 1, stride=2)
+    b.node("Reshape", [z, b.constant(np.array([8, 63], np.int64))], ["rows"])
+    part = b.node("Slice", [b.node("Softmax", ["rows"], axis=-1)]
+                  + [b.constant(np.array([n], np.int64)) for n in (2, 6, 0)])
+    b.node("MatMul", [part, b.weight(63, 9)], ["y"])
+    b.output("y")
+    b.output("rows")
+    return b.model("branches")
+
+
 def dense():
     """Matrix products, transposes, layer normalization by its parts, several inputs."""
     b = Builder(3)
@@ -137,7 +159,7 @@ def open_batch():
     return b.model("open_batch")
 
 
-ALL = {f.__name__: f for f in (residual, mobile, dense, plumbing, open_batch)}
+ALL = {f.__name__: f for f in (residual, mobile, branches, dense, plumbing, open_batch)}
 SHAPES = {"open_batch": ["--shape", "pixels=2x3x8x8"]}
 
 
