@@ -1,5 +1,7 @@
 #include "compiler/driver/compile.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include "compiler/driver/module_builder.h"
 #include "compiler/driver/parallel.h"
 #include "compiler/driver/weights.h"
+#include "deploy/runtime/seal.h"
 
 namespace temper::driver {
 namespace {
@@ -57,6 +60,15 @@ Result<std::vector<std::string>> CompileParts(const ModelKernels& model,
     if (!path.empty()) made.push_back(std::move(path));
   }
   return made;
+}
+
+// Appends the checksum by which the runtime knows a damaged file.
+Status Seal(const std::string& path) {
+  const ScopedFd fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd.valid() || temper_seal_append(fd.get()) != 0) {
+    return ErrnoStatus(errno, "cannot write " + path);
+  }
+  return OkStatus();
 }
 
 Status PutInPlace(const std::string& from, const std::string& to) {
@@ -141,6 +153,7 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
   }
   const std::string linked = temp + "/model.so";
   TEMPER_RETURN_IF_ERROR(codegen::LinkShared(objects, linked));
+  TEMPER_RETURN_IF_ERROR(Seal(linked));
   TEMPER_RETURN_IF_ERROR(PutInPlace(linked, output));
 
   CompileReport report = Report(model, chosen, parts.plan);

@@ -14,6 +14,7 @@
 #include "deploy/runtime/elf_check.h"
 #include "deploy/runtime/error.h"
 #include "deploy/runtime/op.h"
+#include "deploy/runtime/seal.h"
 
 #define MAX_VALUES 65536
 #define MAX_TENSOR_BYTES (INT64_C(1) << 60)
@@ -293,7 +294,7 @@ static int Describe(temper_module_handle* module, const char* path) {
 static int Load(temper_module_handle* module, const char* path) {
   module->fd = open(path, O_RDONLY | O_CLOEXEC);
   if (module->fd < 0) return temper_set_error("cannot open %s: %s.", path, strerror(errno));
-  if (temper_elf_check(module->fd, path)) return -1;
+  if (temper_seal_check(module->fd, path) || temper_elf_check(module->fd, path)) return -1;
   module->library = OpenLibrary(module->fd, path);
   if (!module->library) {
     const char* reason = dlerror();

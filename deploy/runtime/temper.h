@@ -52,8 +52,9 @@ TEMPER_API const char* temper_version(void);
 
 /* Loads a compiled model and allocates what its runs need. threads: how many a run may use, the
  * caller's among them; 0: one per core that this process may use. Fails where the file is missing,
- * is not a compiled model of this architecture, was made by a newer compiler, needs instructions
- * that this CPU lacks, or memory or threads run out. On failure *out is NULL. */
+ * is not a compiled model of this architecture, was changed since it was compiled, was made by a
+ * newer compiler, needs instructions that this CPU lacks, or memory or threads run out. On failure
+ * *out is NULL. */
 TEMPER_API int temper_open(const char* path, int threads, temper_model** out);
 
 /* Frees the model; its weights and code go with the last clone. NULL is ignored. */

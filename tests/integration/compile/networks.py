@@ -159,7 +159,31 @@ def open_batch():
     return b.model("open_batch")
 
 
-ALL = {f.__name__: f for f in (residual, mobile, branches, dense, plumbing, open_batch)}
+def uses():
+    """One tensor read twice by a node, nodes and outputs that no one reads, names out of order."""
+    b = Builder(6)
+    x = b.input("x", [4, 6, 4])
+    unused = b.input("unused", [3])
+    b.node("Add", [x, x], ["doubled"])
+    b.node("MatMul", ["doubled", b.node("Transpose", ["doubled"], perm=[0, 2, 1])], ["product"])
+    b.node("Concat", [x, "doubled", x], ["three"], axis=1)
+    b.node("Where", [b.node("Greater", [x, x]), x, x], ["chosen"])
+    b.node("Split", ["three"], ["first", "second", "third"], axis=1, num_outputs=3)
+    b.node("Relu", [unused], ["read_by_no_one"])
+    b.node("MaxPool", ["second"], ["pooled", "indices"], kernel_shape=[2])
+    b.node("Mul", [b.weight(4), b.weight(4)], ["constant_of_no_one"])
+    for name in ["product", "three", "chosen", "pooled"]:
+        b.output(name)
+    model = b.model("uses")
+    model.opset_import[0].version = 18
+    nodes = list(model.graph.node)
+    del model.graph.node[:]
+    model.graph.node.extend(reversed(nodes))
+    return model
+
+
+ALL = {f.__name__: f
+       for f in (residual, mobile, branches, dense, plumbing, open_batch, uses)}
 SHAPES = {"open_batch": ["--shape", "pixels=2x3x8x8"]}
 
 

@@ -164,6 +164,25 @@ class Specializations(unittest.TestCase):
         table = run("compile", path, "-o", self.compiled, "--report", *sets).stdout
         self.assertIn("specialization 1: x[2,3,12,8]", table)
 
+    def test_a_damaged_library_is_refused(self):
+        path = self.save(table)
+        run("compile", path, "-o", self.compiled, "--shape", "a=1x1000,b,c==1x1000")
+        run("inspect", self.compiled)
+        with open(self.compiled, "rb") as file:
+            intact = file.read()
+        rng = np.random.default_rng(3)
+        for at in rng.integers(0, len(intact) - 32, 40):
+            damaged = bytearray(intact)
+            damaged[at] ^= 1 << int(rng.integers(8))
+            os.unlink(self.compiled)
+            with open(self.compiled, "wb") as file:
+                file.write(damaged)
+            for verb in ["inspect", "bench"]:
+                # A file that is no ELF file at all is taken for an ONNX model.
+                error = run(verb, self.compiled, expect=1).stderr
+                if at >= 4:
+                    self.assertIn("is damaged", error)
+
     def test_refusals(self):
         path = self.save(image)
         for shapes, code, words in [

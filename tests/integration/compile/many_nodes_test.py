@@ -1,0 +1,98 @@
+"""Graphs of 100,000 nodes, deep and wide, compile in bounded time and give the right values.
+
+The limit is ctest's for the whole file; a form alone takes seconds."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+import temper
+from onnx import TensorProto, helper, numpy_helper
+
+TEMPER = os.environ["TEMPER_BIN"] + "/temper"
+COUNT = 100_000
+
+
+def deep():
+    """A chain: each node reads the one before it."""
+    ops = ["Relu", "Abs", "Neg", "Abs"]
+    nodes, last = [], "x"
+    for i in range(COUNT):
+        inputs = [last, "k"] if i % 5 == 4 else [last]
+        op = "Add" if i % 5 == 4 else ops[i % 5]
+        last = f"t{i}"
+        nodes.append(helper.make_node(op, inputs, [last], name=f"n{i}"))
+    return nodes, {"k": np.float32(0.5)}, last, deep_value
+
+
+def deep_value(x):
+    y = x
+    for i in range(COUNT):
+        y = y + np.float32(0.5) if i % 5 == 4 else -y if i % 5 == 2 else (
+            np.maximum(y, 0) if i % 5 == 0 else np.abs(y))
+    return y
+
+
+def wide():
+    """Nodes side by side over one input, then a tree over them."""
+    half = COUNT // 2
+    nodes = [helper.make_node("Add", ["x", f"c{i % 100}"], [f"a{i}"], name=f"a{i}")
+             for i in range(half)]
+    level, n = [f"a{i}" for i in range(half)], 0
+    while len(level) > 1:
+        above = []
+        for a, b in zip(level[::2], level[1::2]):
+            above.append(f"m{n}")
+            nodes.append(helper.make_node("Max", [a, b], [above[-1]], name=above[-1]))
+            n += 1
+        if len(level) % 2:
+            above.append(level[-1])
+        level = above
+    weights = {f"c{i}": np.full(8, i, np.float32) for i in range(100)}
+    return nodes, weights, level[0], lambda x: x + 99
+
+
+def constant():
+    """All but one node depend on constants alone."""
+    nodes, last = [], "k"
+    for i in range(COUNT - 1):
+        nodes.append(helper.make_node("Neg", [last], [f"t{i}"], name=f"n{i}"))
+        last = f"t{i}"
+    nodes.append(helper.make_node("Add", ["x", last], ["y"], name="last"))
+    return nodes, {"k": np.ones(8, np.float32)}, "y", lambda x: x + (-1) ** (COUNT - 1)
+
+
+class ManyNodes(unittest.TestCase):
+    def check(self, form):
+        nodes, weights, last, expected = form()
+        info = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [8])
+        graph = helper.make_graph(
+            nodes, form.__name__, [info("x")], [info(last)],
+            [numpy_helper.from_array(np.asarray(v), n) for n, v in weights.items()])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        with tempfile.TemporaryDirectory() as folder:
+            path, compiled = f"{folder}/m.onnx", f"{folder}/m.so"
+            onnx.save(model, path)
+            done = subprocess.run([TEMPER, "compile", path, "-o", compiled], capture_output=True,
+                                  text=True, timeout=400)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            x = np.linspace(-2, 2, 8, dtype=np.float32)
+            with temper.load(compiled) as loaded:
+                got = loaded.run({"x": x})[last]
+        np.testing.assert_allclose(got, expected(x), rtol=1e-5)
+
+    def test_deep(self):
+        self.check(deep)
+
+    def test_wide(self):
+        self.check(wide)
+
+    def test_constant(self):
+        self.check(constant)
+
+
+if __name__ == "__main__":
+    unittest.main()
