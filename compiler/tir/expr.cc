@@ -5,6 +5,7 @@
 #include <cmath>
 #include <new>
 
+#include "base/pool.h"
 #include "base/status.h"
 #include "compiler/tir/scalar.h"
 
@@ -58,7 +59,7 @@ const std::string& ExprNode::var_name() const { return *name_; }
 
 Expr ExprNode::Make(ExprKind kind, Type type, std::span<const Expr> operands, int64_t payload,
                     uint8_t sub) {
-  void* memory = ::operator new(sizeof(ExprNode) + operands.size() * sizeof(Expr));
+  void* memory = Pool::Allocate(sizeof(ExprNode) + operands.size() * sizeof(Expr));
   auto* node = new (memory) ExprNode();
   node->kind_ = kind;
   node->sub_ = sub;
@@ -125,8 +126,9 @@ void ExprNode::Destroy(const ExprNode* node) {
         pending = link(child, pending);
       }
     }
+    const size_t bytes = sizeof(ExprNode) + n->count_ * sizeof(Expr);
     n->~ExprNode();
-    ::operator delete(n);
+    Pool::Free(n, bytes);
   }
 }
 
