@@ -18,6 +18,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/te/canonical.h"
 #include "compiler/te/merge_axes.h"
+#include "compiler/te/split_groups.h"
 
 namespace temper::driver {
 namespace {
@@ -307,7 +308,7 @@ class Frontend {
     }
     int workload = -1;
     if (!kernel.call) {
-      te::Program program = te::Canonicalize(te::MergeAxes(kernel.program));
+      te::Program program = te::Canonicalize(te::SplitGroups(te::MergeAxes(kernel.program)));
       const Hash hash = te::WorkloadHash(program);
       const auto [at, added] = known_.emplace(hash, static_cast<int>(result_.workloads.size()));
       if (added) {

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "compiler/te/split_groups.h"
+
 namespace temper::testing {
 namespace {
 
@@ -140,6 +142,25 @@ Program PaddedConv(const ConvSize& s) {
   Expr ci = b.Reduce("ci", s.in);
   const int acc =
       b.Done(Read(p, padded, {v.n, v.in_y, v.in_x, ci}) * Read(p, w, {v.ky, v.kx, ci, v.c}),
+             Combiner::kSum);
+  p.outputs = {BiasRelu(p, acc, bias)};
+  return p;
+}
+
+Program GroupedConv(const ConvSize& s, int64_t groups) {
+  Program p;
+  p.name = "grouped_conv";
+  const int x = p.AddInput("x", DType::kFloat32, {1, s.height, s.width, s.in});
+  if (s.pad) p.tensors[x].halo_before = p.tensors[x].halo_after = {0, s.pad, s.pad, 0};
+  const int64_t channels = s.in / groups, results = s.out / groups;
+  const int w = p.AddInput("w", DType::kFloat32, {s.out, channels, s.kernel, s.kernel}, true);
+  const int bias = p.AddInput("bias", DType::kFloat32, {s.out}, true);
+  StageBuilder b(p, "acc");
+  Window v = OpenWindow(b, s, s.out);
+  Expr ci = b.Reduce("ci", channels);
+  Expr channel = tir::FloorDiv(v.c, tir::Index(results)) * tir::Index(channels) + ci;
+  const int acc =
+      b.Done(Read(p, x, {v.n, v.in_y, v.in_x, channel}) * Read(p, w, {v.c, ci, v.ky, v.kx}),
              Combiner::kSum);
   p.outputs = {BiasRelu(p, acc, bias)};
   return p;
@@ -373,6 +394,9 @@ std::vector<NamedProgram> SmallPrograms() {
   add("conv3x3_s2", Conv({.height = 9, .width = 8, .in = 3, .out = 8, .stride = 2}));
   add("conv1x1", Conv({.height = 5, .width = 4, .in = 6, .out = 18, .kernel = 1, .pad = 0}));
   add("padded_conv", PaddedConv({.height = 5, .width = 6, .in = 3, .out = 8}));
+  const Program grouped = GroupedConv({.height = 5, .width = 4, .in = 6, .out = 10}, 2);
+  add("grouped_conv", grouped);
+  add("split_groups", SplitGroups(grouped));
   add("depthwise", Depthwise({.height = 7, .width = 6, .in = 12}));
   add("max_pool", MaxPool({.height = 7, .width = 8, .in = 5, .stride = 2}));
   add("avg_pool", AvgPool({.height = 7, .width = 8, .in = 5, .stride = 2}));

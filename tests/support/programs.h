@@ -25,6 +25,9 @@ struct ConvSize {
 te::Program Conv(const ConvSize& size);
 // The same computation with the padding done by a stage of its own, with a select.
 te::Program PaddedConv(const ConvSize& size);
+// Conv in groups: each of `groups` equal parts of the results reads its part of the channels;
+// weights [out, in / groups, kernel, kernel]. `in` and `out` are multiples of `groups`.
+te::Program GroupedConv(const ConvSize& size, int64_t groups);
 // size.in channels, each on its own; weights [kernel, kernel, in].
 te::Program Depthwise(const ConvSize& size);
 

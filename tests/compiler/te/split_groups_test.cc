@@ -1,0 +1,86 @@
+#include "compiler/te/split_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/rng.h"
+#include "compiler/te/interpret.h"
+#include "compiler/te/merge_axes.h"
+#include "tests/support/programs.h"
+
+namespace temper::te {
+namespace {
+
+using Shape = std::vector<int64_t>;
+
+int64_t Elements(const Tensor& t) {
+  int64_t n = 1;
+  for (size_t d = 0; d < t.shape.size(); ++d) {
+    n *= t.shape[d] + (t.halo_before.empty() ? 0 : t.halo_before[d] + t.halo_after[d]);
+  }
+  return n;
+}
+
+// The outputs on seeded floats, each operation rounded.
+std::vector<std::vector<float>> Evaluate(const Program& p) {
+  Rng rng(5);
+  std::vector<std::vector<float>> inputs, outputs;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  for (int id : p.inputs) {
+    auto& values = inputs.emplace_back(static_cast<size_t>(Elements(p.tensors[id])));
+    for (float& v : values) v = static_cast<float>(rng.Normal());
+    in.push_back(values.data());
+  }
+  outputs.reserve(p.outputs.size());
+  for (int id : p.outputs) {
+    out.push_back(outputs.emplace_back(static_cast<size_t>(Elements(p.tensors[id]))).data());
+  }
+  Status status = EvaluateProgram(p, in, out, {.precision = Precision::kNative});
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return outputs;
+}
+
+TEST(SplitGroupsTest, AGroupIsAnAxisAndTheValuesStay) {
+  const Program p = testing::GroupedConv({.height = 5, .width = 4, .in = 6, .out = 10}, 2);
+  const Program split = SplitGroups(p);
+  ASSERT_TRUE(Verify(split).ok()) << Verify(split).ToString();
+  EXPECT_EQ(split.tensors[split.outputs[0]].shape, (Shape{1, 5, 4, 2, 5}));
+  EXPECT_EQ(split.tensors[split.inputs[0]].shape, (Shape{1, 5, 4, 2, 3}));
+  EXPECT_EQ(split.tensors[split.inputs[1]].shape, (Shape{2, 5, 3, 3, 3}));
+  EXPECT_EQ(split.tensors[split.inputs[2]].shape, (Shape{2, 5}));
+  EXPECT_EQ(Evaluate(split), Evaluate(p));
+}
+
+TEST(SplitGroupsTest, PixelsOf1x1AreStillOneAxis) {
+  const Program p = testing::GroupedConv(
+      {.height = 5, .width = 4, .in = 24, .out = 12, .kernel = 1, .pad = 0}, 3);
+  const Program split = SplitGroups(MergeAxes(p));
+  EXPECT_EQ(split.tensors[split.outputs[0]].shape, (Shape{1, 20, 3, 4}));
+  EXPECT_EQ(Evaluate(split), Evaluate(p));
+}
+
+TEST(SplitGroupsTest, OthersStayAsTheyAre) {
+  for (const auto& named : testing::SmallPrograms()) {
+    if (named.name == "grouped_conv") continue;
+    const Program& p = named.program;
+    EXPECT_EQ(SplitGroups(p).tensors[p.outputs[0]].shape, p.tensors[p.outputs[0]].shape)
+        << named.name;
+  }
+  // Groups of two results would make vectors of two lanes.
+  const Program narrow = testing::GroupedConv({.in = 8, .out = 8}, 4);
+  EXPECT_EQ(SplitGroups(narrow).tensors[narrow.outputs[0]].shape.size(), 4u);
+}
+
+// y[c] = sum + c: the channel's number is needed whole.
+TEST(SplitGroupsTest, AChannelThatIsUsedInAnotherWayForbidsIt) {
+  Program p = testing::GroupedConv({.in = 8, .out = 16}, 2);
+  Stage& last = p.stages.back();
+  last.body = last.body + tir::Cast(DType::kFloat32, last.spatial.back().var);
+  ASSERT_TRUE(Verify(p).ok());
+  EXPECT_EQ(SplitGroups(p).tensors[p.outputs[0]].shape, p.tensors[p.outputs[0]].shape);
+}
+
+}  // namespace
+}  // namespace temper::te
