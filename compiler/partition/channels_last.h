@@ -10,7 +10,8 @@
 // Concat, Softmax, Reduce*, Pad, Slice, Split and the like follow the layout of their operands,
 // so that a Transpose stays only at the borders of the model and where an operator needs the
 // original order (Reshape, MatMul). Transposes of the model that only undo the layout vanish, and
-// where a tensor has one channel or one pixel a Reshape takes the place of a Transpose.
+// where a tensor has one channel or one pixel a Reshape takes the place of a Transpose. A 1x1
+// convolution of many pixels between values in the original order stays as it is.
 #pragma once
 
 #include "base/status.h"

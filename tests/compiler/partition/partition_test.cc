@@ -185,6 +185,21 @@ TEST(Partition, LayoutFollowsThroughEveryKindOfOperator) {
   EXPECT_EQ(transposes, 2) << partition::Print(net.graph, p);
 }
 
+TEST(Partition, PixelsBetweenTheCallersTensorsKeepTheirOrder) {
+  Net net;
+  net.Output(net.Same("Relu", net.Conv(net.Input({1, 6, 12, 12}), 8, 1, 1)));
+  EXPECT_EQ(Names(PartitionAndCheck(net)), (std::vector<std::string>{"Conv+Relu"}));
+  Net few;  // pixels
+  few.Output(few.Same("Relu", few.Conv(few.Input({1, 6, 5, 5}), 8, 1, 1)));
+  EXPECT_EQ(Names(PartitionAndCheck(few)),
+            (std::vector<std::string>{"Transpose", "Conv+Relu", "Transpose"}));
+  Net deeper;
+  deeper.Output(deeper.Conv(deeper.Same("Relu", deeper.Conv(deeper.Input({1, 6, 12, 12}), 8, 1, 1)),
+                            4, 3, 1));
+  EXPECT_EQ(Names(PartitionAndCheck(deeper)),
+            (std::vector<std::string>{"Transpose", "Conv+Relu", "Conv", "Transpose"}));
+}
+
 TEST(Partition, TransposesOfTheModelCancelAndOthersRemain) {
   Net net;
   int x = net.Conv(net.Input({1, 3, 6, 5}), 4, 3);
