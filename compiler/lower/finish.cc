@@ -3,14 +3,18 @@
 //   unroll   for j in 0..2 unroll: s(j)              ->  s(0); s(1)
 //   vector   for v in 0..16 vector: c[i+v] = x[v]    ->  c[ramp(i, 1, 16)] = x[ramp(0, 1, 16)]
 //            if i + v < n: c[i+v] = ...              ->  the condition becomes the predicate
-//   last     for j in 0..13: if j*16 < 197 - v: s(j)  ->  for j in 0..12: s(j); if 192 < 197 - v:
-//   s(12)
+//   last     for j in 0..13: if j*16 < 197 - v: s(j)
+//            ->  for j in 0..12: s(j); if 192 < 197 - v: s(12)
 //            (peel.h), so that only the last vector of a row is masked
+//   tails    where masks are dear, the last of a loop's tiles gets code of its own (tail.h)
 //   loops of one iteration and constant lets are substituted; indices are simplified throughout.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "compiler/lower/lower.h"
 #include "compiler/lower/peel.h"
+#include "compiler/lower/tail.h"
 #include "compiler/lower/vectorize.h"
 #include "compiler/tir/affine.h"
 
@@ -28,7 +32,8 @@ constexpr int64_t kMaxStatements = 1 << 16;
 
 class Finisher {
  public:
-  explicit Finisher(const tir::Function& f) : function_(f), map_(f.next_var) {}
+  Finisher(const tir::Function& f, bool split_tails)
+      : function_(f), map_(f.next_var), split_tails_(split_tails) {}
 
   Result<tir::Function> Run() {
     tir::Function out = function_;
@@ -48,7 +53,11 @@ class Finisher {
       case StmtKind::kLet: {
         Expr value = Value(s->value);
         if (value->kind() == ExprKind::kIntImm) return With(s->var, value, s->body());
-        bounds_.Set(s->var->var_id(), bounds_.Of(value));
+        const Interval range = bounds_.Of(value);
+        bounds_.Set(s->var->var_id(), range);
+        if (range.lo == 0 && range.hi != Interval::kMax && SplitsTail(s, range.hi + 1)) {
+          return tir::LetStmt(s->var, value, BranchOnLast(s, range.hi + 1));
+        }
         return tir::LetStmt(s->var, value, Rebuild(s->body()));
       }
       case StmtKind::kIf: {
@@ -112,6 +121,9 @@ class Finisher {
     if (fixed && LastDiffers(s, min->int_value(), extent->int_value(), map_, bounds_)) {
       return PeelLast(s, min->int_value(), extent->int_value());
     }
+    if (fixed && min->IsInt(0) && SplitsTail(s, extent->int_value())) {
+      return RebuildWithTail(s, extent->int_value());
+    }
     Interval lo = bounds_.Of(min), n = bounds_.Of(extent);
     Interval range;
     range.lo = lo.lo;
@@ -148,17 +160,48 @@ class Finisher {
     return tir::Block({others, With(s->var, tir::Index(min + extent - 1), s->body())});
   }
 
+  bool SplitsTail(const Stmt& s, int64_t extent) const {
+    return split_tails_ && (s->bind == Bind::kSerial || s->bind == Bind::kParallel) &&
+           OnlyLastIsMasked(s->body(), s->var, extent, map_, bounds_);
+  }
+
+  // The body of a loop or a let, for all values of its variable but the last and for that one.
+  std::pair<Stmt, Stmt> MainAndTail(const Stmt& s, int64_t extent) {
+    split_tails_ = false;  // code grows once, not with every loop around
+    Stmt tail = With(s->var, tir::Index(extent - 1), s->body());
+    bounds_.Set(s->var->var_id(), {0, extent - 2});
+    Stmt main = Rebuild(s->body());
+    bounds_.Set(s->var->var_id(), {0, extent - 1});
+    split_tails_ = true;
+    return {std::move(main), std::move(tail)};
+  }
+
+  static Stmt Branch(const Expr& var, int64_t extent, std::pair<Stmt, Stmt> bodies) {
+    return tir::If(tir::Lt(var, tir::Index(extent - 1)), bodies.first, bodies.second);
+  }
+
+  Stmt BranchOnLast(const Stmt& s, int64_t extent) {
+    return Branch(s->var, extent, MainAndTail(s, extent));
+  }
+
+  // A branch in the loop, not a loop and a last iteration: it also runs in parallel.
+  Stmt RebuildWithTail(const Stmt& s, int64_t extent) {
+    auto bodies = MainAndTail(s, extent);
+    return tir::For(s->var, 0, extent, s->bind, Branch(s->var, extent, std::move(bodies)));
+  }
+
   const tir::Function& function_;
   std::vector<Expr> map_;
   tir::Bounds bounds_;
+  bool split_tails_;
   int64_t statements_ = 0;
   Status status_;
 };
 
 }  // namespace
 
-Result<tir::Function> Finish(const tir::Function& function, const Target&) {
-  return Finisher(function).Run();
+Result<tir::Function> Finish(const tir::Function& function, const Target& target) {
+  return Finisher(function, !target.masked_vectors).Run();
 }
 
 }  // namespace temper::lower

@@ -355,7 +355,11 @@ Expr Simplifier::Simplify(const Expr& e) {
     const Expr* value = Mapped(e);
     return value ? Simplifier({}, bounds_).Simplify(*value) : e;
   }
-  return MapOperands(e, [&](const Expr& operand) { return Simplify(operand); });
+  const Expr r = MapOperands(e, [&](const Expr& operand) { return Simplify(operand); });
+  if (r->kind() == ExprKind::kLoad && r->has_predicate() && r->predicate()->IsInt(1)) {
+    return Load(r->buffer(), r->type().dtype, r->indices());  // surely inside
+  }
+  return r;
 }
 
 Affine ToAffine(const Expr& e, const Bounds& bounds) { return Simplifier({}, bounds).ToAffine(e); }

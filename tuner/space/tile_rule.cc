@@ -50,7 +50,7 @@ class TileRule final : public NestRule {
     cached_ = nest.root == nest.anchor;
     vector_ = ContiguousAxis(root);
     for (int a = static_cast<int>(root.spatial.size()) - 1; a >= 0; --a) {
-      if (a == vector_ || root.spatial[a].extent == 1) continue;
+      if (a == vector_ || root.spatial[a].extent == 1 || !Reuses(a)) continue;
       if (tile1_ < 0) {
         tile1_ = a;
       } else if (tile2_ < 0) {
@@ -69,8 +69,8 @@ class TileRule final : public NestRule {
     int64_t v = vector_ < 0 ? 1 : Extent(vector_);
     int64_t e1 = tile1_ < 0 ? 1 : Extent(tile1_);
     int64_t e2 = tile2_ < 0 ? 1 : Extent(tile2_);
-    knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.anchor, v)};
-    knobs[kVectors] = {"vectors", 0, UpTo({1, 2, 3, 4, 5, 6, 8}, v / knobs[kLanes].values.back())};
+    knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.anchor, v), 0.8};
+    knobs[kVectors] = {"vectors", 0, VectorChoices(v, knobs[kLanes].values[0])};
     knobs[kTile1] = {"tile1", 0, {}};
     for (int64_t t = 1; t <= std::min<int64_t>(e1, 28); ++t) knobs[kTile1].values.push_back(t);
     knobs[kTile2] = {"tile2", 0, UpTo({1, 2, 3, 4, 7}, e2)};
@@ -153,6 +153,7 @@ class TileRule final : public NestRule {
       if (static_cast<int>(a) != vector_) pixels *= tiles[a].tile;
     }
     if (pixels * vectors * UnrolledReduction(v) > kMaxTileBody) return false;
+    const bool vectors_outside = VectorsOutside(tiles);
     int64_t operands = 0;
     for (const Read& read : AnchorInfo().reads) {
       bool along = false, across = false;
@@ -165,9 +166,11 @@ class TileRule final : public NestRule {
       const int64_t kept = across ? KeptOverUnrolled(read, tiles, v) : 0;
       if (kept > 0) {
         operands += kept * (along ? vectors : 1);
+      } else if (along != across) {
+        // What the outer tile loops do not move is kept while they run.
+        operands += along == vectors_outside ? 1 : along ? vectors : pixels;
       } else {
-        // An operand that changes with every multiply-add comes from memory.
-        operands += along && !across ? vectors : 1;
+        operands += 1;  // changes with every multiply-add: it comes from memory
       }
     }
     return pixels * vectors + operands <= context_.target->vector_registers - 1;
@@ -213,6 +216,42 @@ class TileRule final : public NestRule {
     return false;
   }
 
+  // Whether an operand of the reduction stays while root axis `a` moves. Tiles along others gain
+  // nothing: each multiply-add has its own operands, as over the matrices of a batch.
+  bool Reuses(int a) const {
+    for (size_t i = 0; i < nest_.root_axis.size(); ++i) {
+      if (nest_.root_axis[i] != a) continue;
+      const auto& reads = AnchorInfo().reads;
+      return reads.size() < 2 ||
+             std::any_of(
+                 reads.begin(), reads.end(),
+                 [&](const Read& read) { return !read.DependsOn(static_cast<int>(i)); });
+    }
+    return true;
+  }
+
+  // How many vectors a tile may have: some that suit most extents, and of the larger ones those
+  // that leave no vector of the last tile unused.
+  static std::vector<int64_t> VectorChoices(int64_t extent, int64_t lanes) {
+    std::vector<int64_t> choices;
+    const int64_t vectors = std::max<int64_t>((extent + lanes - 1) / lanes, 1);
+    for (int64_t n = 1; n <= std::min<int64_t>(vectors, 14); ++n) {
+      if (n <= 6 || n == 8 || vectors % n == 0) choices.push_back(n);
+    }
+    return choices;
+  }
+
+  // The tile's loop over more steps lies outside, so that the fewer operands of the other one are
+  // kept in registers.
+  bool VectorsOutside(const std::vector<AxisTile>& tiles) const {
+    if (vector_ < 0) return false;
+    int64_t pixels = 1;
+    for (size_t a = 0; a < tiles.size(); ++a) {
+      if (static_cast<int>(a) != vector_) pixels *= tiles[a].tile;
+    }
+    return pixels > 1 && tiles[vector_].tile > pixels;
+  }
+
   std::vector<AxisTile> Tiles(KnobValues v) const {
     std::vector<AxisTile> tiles(context_.stage(nest_.root).spatial.size());
     if (vector_ >= 0) tiles[vector_] = {v[kMiddleV], v[kVectors], v[kLanes]};
@@ -220,10 +259,11 @@ class TileRule final : public NestRule {
     if (tile2_ >= 0) tiles[tile2_] = {1, v[kTile2], 1};
     for (size_t a = 0; a < tiles.size(); ++a) {
       // A middle loop longer than its axis would make the tile larger than the axis.
+      // Vectors may overhang: the last one is masked.
       int64_t extent = Extent(static_cast<int>(a));
+      extent = (extent + tiles[a].lanes - 1) / tiles[a].lanes * tiles[a].lanes;
       while (tiles[a].middle > 1 && tiles[a].product() > extent) tiles[a].middle /= 2;
       while (tiles[a].tile > 1 && tiles[a].product() > extent) --tiles[a].tile;
-      if (static_cast<int>(a) == vector_ && tiles[a].tile == 7) tiles[a].tile = 6;  // as listed
     }
     return tiles;
   }
@@ -287,7 +327,7 @@ class TileRule final : public NestRule {
     std::vector<AxisTile> tiles = Tiles(v);
     auto spatial = static_cast<int>(Anchor().spatial.size());
     for (int i = 0; i < Anchor().axis_count(); ++i) out->groups.push_back({{i}, {}, {}});
-    std::vector<schedule::LoopRef> tile_loops;
+    std::vector<schedule::LoopRef> steps, tile_loops;
     int vector_group = -1;
     for (int i = 0; i < spatial; ++i) {
       int r = nest_.root_axis[i];
@@ -309,18 +349,23 @@ class TileRule final : public NestRule {
       full = full && extent > 1;
       if (last && !full && v[kUnroll] > 1 && extent % v[kUnroll] == 0) {
         out->groups[reduce[n]].factors = {v[kUnroll]};
-        tile_loops.insert(tile_loops.begin(), {reduce[n], 1, Bind::kUnroll});
+        steps.push_back({reduce[n], 1, Bind::kUnroll});
       }
       out->order.push_back({reduce[n], 0, full ? Bind::kUnroll : Bind::kSerial});
     }
     int serial = static_cast<int>(out->order.size()) - 1;
-    out->order.insert(out->order.end(), tile_loops.begin(), tile_loops.end());
+    out->order.insert(out->order.end(), steps.begin(), steps.end());
+    const bool vectors_outside = VectorsOutside(tiles);
+    if (!vectors_outside) out->order.insert(out->order.end(), tile_loops.begin(), tile_loops.end());
     if (vector_group >= 0) {
       const AxisTile& t = tiles[vector_];
       schedule::Group& group = out->groups[vector_group];
       if (t.lanes > 1) group.factors = {t.lanes};
       group.edge = EdgeFor(Extent(vector_), t.product(), Edge::kMask);
       out->order.push_back({vector_group, 0, Bind::kUnroll});
+      if (vectors_outside) {
+        out->order.insert(out->order.end(), tile_loops.begin(), tile_loops.end());
+      }
       if (t.lanes > 1) out->order.push_back({vector_group, 1, Bind::kVector});
     }
     if (v[kPrefetch] > 0 && serial >= 0 && out->order[serial].bind == Bind::kSerial &&

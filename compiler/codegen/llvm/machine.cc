@@ -19,6 +19,7 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
@@ -134,6 +135,8 @@ Result<std::unique_ptr<Machine>> Machine::Make(const Target& target) {
   builder.crossRegisterProxies(state->lam, state->fam, state->cgam, state->mam);
   state->passes.addPass(llvm::PromotePass());
   state->passes.addPass(llvm::EarlyCSEPass());
+  // Tails with code of their own (lower/tail.h) leave sums that nothing reads.
+  if (!target.masked_vectors) state->passes.addPass(llvm::ADCEPass());
   return std::unique_ptr<Machine>(new Machine(std::move(state)));
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "base/rng.h"
@@ -113,8 +115,7 @@ void ExpectClose(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 // The schedule, before and after Finish, computes what the reference schedule does.
-void ExpectRight(const te::Program& p, const Schedule& s) {
-  Target target = Avx512();
+void ExpectRight(const te::Program& p, const Schedule& s, const Target& target = Avx512()) {
   ASSERT_TRUE(te::Verify(p).ok()) << te::Verify(p).ToString();
   Result<Lowered> reference = LowerToLoops(p, ReferenceSchedule(p, target), target);
   ASSERT_TRUE(reference.ok()) << reference.status().ToString();
@@ -168,6 +169,64 @@ TEST(Lower, PackedMatmulThatDivides) {
 
 TEST(Lower, PackedMatmulWithTails) {
   ExpectRight(MatmulBiasRelu(13, 41, 10), PackedMatmul(41, 10, 4, 2, Edge::kClip));
+}
+
+// Whether a store or load in the statement has a predicate.
+bool Masked(const tir::Stmt& s) {
+  bool masked = static_cast<bool>(s->predicate);
+  if (s->value) {
+    tir::Visit(s->value, [&](const tir::Expr& e) {
+      masked |= e->kind() == tir::ExprKind::kLoad && e->has_predicate();
+      return true;
+    });
+  }
+  return masked || std::any_of(s->children.begin(), s->children.end(), Masked);
+}
+
+// The branches between the tiles and the last one, which has code of its own.
+void FindTails(const tir::Stmt& s, std::vector<tir::Stmt>* tails) {
+  if (s->kind == tir::StmtKind::kIf && s->children.size() == 2) tails->push_back(s);
+  for (const tir::Stmt& child : s->children) FindTails(child, tails);
+}
+
+TEST(Lower, WhereMasksAreDearOnlyTheLastTileHasThem) {
+  const te::Program p = MatmulBiasRelu(13, 41, 10);
+  Schedule s = PackedMatmul(41, 10, 4, 1, Edge::kClip);  // three tiles of 16 columns
+  Target target = Avx512();
+  ExpectRight(p, s, target);
+  auto lowered = LowerToLoops(p, s, target);
+  ASSERT_TRUE(lowered.ok());
+  std::vector<tir::Stmt> tails;
+  FindTails(Finish(lowered->function, target)->body, &tails);
+  EXPECT_TRUE(tails.empty());
+  target.masked_vectors = false;
+  ExpectRight(p, s, target);
+  FindTails(Finish(lowered->function, target)->body, &tails);
+  ASSERT_EQ(tails.size(), 1u);
+  EXPECT_FALSE(Masked(tails[0]->children[0]));
+  EXPECT_TRUE(Masked(tails[0]->children[1]));
+}
+
+// What lies past the end of a tile in registers is computed from zeros, without masks.
+TEST(Lower, SumsInRegistersAreNotMasked) {
+  const te::Program p = MatmulBiasRelu(13, 27, 10);
+  Schedule s = PackedMatmul(27, 10, 4, 2, Edge::kClip);  // one tile of 32 columns
+  ExpectRight(p, s);
+  auto lowered = LowerToLoops(p, s, Avx512());
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  auto finished = Finish(lowered->function, Avx512());
+  ASSERT_TRUE(finished.ok());
+  int sums = 0;
+  std::function<void(const tir::Stmt&)> walk = [&](const tir::Stmt& t) {
+    if (t->kind == tir::StmtKind::kStore &&
+        finished->buffers[t->buffer].scope == tir::Scope::kRegister) {
+      ++sums;
+      EXPECT_FALSE(Masked(t));
+    }
+    for (const tir::Stmt& child : t->children) walk(child);
+  };
+  walk(finished->body);
+  EXPECT_GT(sums, 0);
 }
 
 TEST(Lower, WorkspaceHoldsOnlyWhatIsStored) {
