@@ -15,15 +15,12 @@
 
 namespace temper::db {
 
-// The numerics option of every kernel so far: results within the bound that measuring checks.
-inline constexpr const char* kStrictNumerics = "strict";
-
 // What a lookup asks for. A record that differs in any part is a miss.
 struct RecordKey {
   Hash workload;         // SHA-256 of the workload's canonical form
   std::string target;    // the target's fingerprint
   int32_t threads = 1;   // that the kernel runs on, 1 or more
-  std::string numerics;  // the numerics option that the compiler was given, such as "strict"
+  std::string numerics;  // the strictest numerics that allows the schedule, such as "strict"
 
   auto operator<=>(const RecordKey&) const = default;
 };

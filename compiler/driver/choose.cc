@@ -14,13 +14,19 @@ namespace {
 
 // The schedule of a record applied to the workload, or why it cannot be.
 Result<ChosenKernel> Apply(const FoundSchedule& found, const KernelWorkload& workload,
-                           const Target& target) {
+                           const ChooseOptions& options) {
   TEMPER_ASSIGN_OR_RETURN(schedule::Schedule schedule, schedule::ParseText(found.schedule));
   if (schedule.workload != workload.hash) {
     return FailedPrecondition("it is of workload " + schedule.workload.ShortHex());
   }
+  if (te::NumericsOf(schedule.alternative) > options.numerics) {
+    return FailedPrecondition(
+        fmt::format("its error may be {:g} times 2^-23 sum|ab|, and --numerics {} allows {:g}",
+                    te::ErrorBound(schedule.alternative), te::Name(options.numerics),
+                    te::ErrorBound(options.numerics)));
+  }
   TEMPER_ASSIGN_OR_RETURN(lower::Lowered lowered,
-                          lower::LowerToLoops(workload.program, schedule, target));
+                          lower::LowerToLoops(workload.program, schedule, options.target));
   return ChosenKernel{std::move(schedule),
                       found.exact ? SourceLevel::kExact : SourceLevel::kSimilar, found.us,
                       std::move(lowered)};
@@ -31,7 +37,7 @@ Result<std::optional<ChosenKernel>> FromSource(const KernelWorkload& workload,
                                                std::vector<std::string>* warnings) {
   TEMPER_ASSIGN_OR_RETURN(auto found, source.Find(workload.hash, options.target, options.threads));
   for (const FoundSchedule& candidate : found) {
-    auto chosen = Apply(candidate, workload, options.target);
+    auto chosen = Apply(candidate, workload, options);
     if (chosen.ok()) return std::optional(*std::move(chosen));
     warnings->push_back(fmt::format("{}: a record of {} ({}) is not used: {}", source.Name(),
                                     workload.name, workload.hash.ShortHex(),

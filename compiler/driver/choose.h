@@ -10,6 +10,7 @@
 #include "compiler/driver/schedule_source.h"
 #include "compiler/lower/lower.h"
 #include "compiler/schedule/schedule.h"
+#include "compiler/te/alternatives.h"
 
 namespace temper::driver {
 
@@ -40,6 +41,7 @@ struct ChooseOptions {
   Target target;
   int threads = 1;
   bool require_tuned = false;  // fail where a workload has no exact or similar schedule
+  te::Numerics numerics = te::kDefaultNumerics;  // no record of a larger error is used
 };
 
 // One a workload. A schedule of `source` (may be null) that is not one, is for another workload or

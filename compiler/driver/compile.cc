@@ -123,7 +123,8 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
   std::vector<std::string> warnings = std::move(model.warnings);
   TEMPER_ASSIGN_OR_RETURN(
       std::vector<ChosenKernel> chosen,
-      ChooseSchedules(model.workloads, {options.target, options.threads, options.require_tuned},
+      ChooseSchedules(model.workloads,
+                      {options.target, options.threads, options.require_tuned, options.numerics},
                       source, chooser, &warnings));
 
   std::string folder = std::filesystem::path(output).parent_path();

@@ -25,9 +25,10 @@ namespace temper::driver {
 struct CompileOptions {
   FrontendOptions frontend;
   Target target;
-  int threads = 1;             // the schedules are chosen for so many
-  bool require_tuned = false;  // fail where a kernel has no usable record
-  std::string producer;        // name and version of the compiler, written into the result
+  int threads = 1;                               // the schedules are chosen for so many
+  bool require_tuned = false;                    // fail where a kernel has no usable record
+  te::Numerics numerics = te::kDefaultNumerics;  // which error the kernels may show
+  std::string producer;  // name and version of the compiler, written into the result
   // An own folder for temporary files, on the output's file system, which the caller removes.
   // "": one is made beside the output and removed.
   std::string temporary_folder;

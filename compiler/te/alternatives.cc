@@ -18,9 +18,51 @@ std::string_view Name(Alternative alternative) {
   return "unknown";
 }
 
-std::vector<Alternative> AlternativesOf(const Program& program) {
-  if (!HasWinograd(program)) return {Alternative::kDirect};
-  return {Alternative::kDirect, Alternative::kWinograd2, Alternative::kWinograd4};
+std::string_view Name(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::kStrict:
+      return "strict";
+    case Numerics::kBalanced:
+      return "balanced";
+    case Numerics::kFast:
+      return "fast";
+  }
+  return "unknown";
+}
+
+std::optional<Numerics> ParseNumerics(std::string_view name) {
+  for (Numerics n : kAllNumerics) {
+    if (Name(n) == name) return n;
+  }
+  return std::nullopt;
+}
+
+double ErrorBound(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::kStrict:
+      return ErrorBound(static_cast<int>(Alternative::kDirect));
+    case Numerics::kBalanced:
+      return ErrorBound(static_cast<int>(Alternative::kWinograd2));
+    case Numerics::kFast:
+      return ErrorBound(static_cast<int>(Alternative::kWinograd4));
+  }
+  return 0;
+}
+
+Numerics NumericsOf(int alternative) {
+  for (Numerics n : kAllNumerics) {
+    if (ErrorBound(alternative) <= ErrorBound(n)) return n;
+  }
+  return Numerics::kFast;
+}
+
+std::vector<Alternative> AlternativesOf(const Program& program, Numerics numerics) {
+  std::vector<Alternative> alternatives = {Alternative::kDirect};
+  if (!HasWinograd(program)) return alternatives;
+  for (Alternative a : {Alternative::kWinograd2, Alternative::kWinograd4}) {
+    if (NumericsOf(static_cast<int>(a)) <= numerics) alternatives.push_back(a);
+  }
+  return alternatives;
 }
 
 Result<Program> MakeAlternative(const Program& program, int alternative) {

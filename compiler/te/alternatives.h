@@ -4,6 +4,7 @@
 // workload's identity stays that of alternative 0. Their list is a function of the program alone.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -19,8 +20,28 @@ enum class Alternative : int {
 
 std::string_view Name(Alternative alternative);
 
-// Those that exist for the program, kDirect first.
-std::vector<Alternative> AlternativesOf(const Program& program);
+// Which rounding error a model's kernels may show, from the least: the user's choice, and a part of
+// a record's key.
+enum class Numerics : int {
+  kStrict = 0,    // "strict": direct computation alone
+  kBalanced = 1,  // "balanced": and F(2x2)
+  kFast = 2,      // "fast": and F(4x4)
+};
+inline constexpr Numerics kDefaultNumerics = Numerics::kFast;
+inline constexpr Numerics kAllNumerics[] = {Numerics::kStrict, Numerics::kBalanced,
+                                            Numerics::kFast};
+
+std::string_view Name(Numerics numerics);
+std::optional<Numerics> ParseNumerics(std::string_view name);
+
+// The largest difference to the exact result that it allows, in the units of ErrorBound(int).
+double ErrorBound(Numerics numerics);
+// The strictest that allows the alternative.
+Numerics NumericsOf(int alternative);
+
+// Those that exist for the program and are allowed, kDirect first.
+std::vector<Alternative> AlternativesOf(const Program& program,
+                                        Numerics numerics = kDefaultNumerics);
 
 // The program of an alternative. FAILED_PRECONDITION where the workload has no such alternative.
 Result<Program> MakeAlternative(const Program& program, int alternative);

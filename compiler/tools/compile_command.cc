@@ -26,6 +26,7 @@ constexpr std::string_view kExample = R"(Example:
   temper compile model.onnx -o model.so --db tuning.db --report
   temper compile model.onnx -o model.so --shape input=1x3x224x224     # no records
   temper compile bert.onnx -o bert.so --shape ids=1x32,mask=1x32 --shape ids=1x128,mask=1x128
+  temper compile model.onnx -o model.so --numerics strict             # no Winograd
 Without --db and --server no records are used: every schedule is the cost model's choice.
 The report says for each kernel where its schedule came from: exact (measured on such a device),
 similar (on one of the same micro-architecture), model or prior (predicted).)";
@@ -130,6 +131,7 @@ int Compile(const CompileFlags& flags) {
   options.target = *std::move(target);
   options.threads = flags.model.threads;
   options.require_tuned = flags.require_tuned;
+  options.numerics = flags.model.numerics;
   options.producer = std::string("temper ") + TEMPER_VERSION;
 
   // Before all that starts threads, which are to leave its signals alone.
@@ -148,13 +150,13 @@ int Compile(const CompileFlags& flags) {
     auto opened = db::OpenSqliteStoreReadOnly(flags.db, sqlite);
     if (!opened.ok()) return Fail(opened.status());
     store = *std::move(opened);
-    source = MakeRecordSource(store.get(), flags.db);
+    source = MakeRecordSource(store.get(), flags.db, options.numerics);
     model = StoredModelFor(options.target, *store, flags.db, &warnings);
   } else if (!flags.server.empty()) {
     auto connected = ConnectServer(flags.server);
     if (!connected.ok()) return Fail(connected.status());
     client = *std::move(connected);
-    source = MakeServerSource(client.get());
+    source = MakeServerSource(client.get(), options.numerics);
     auto stored = client->CostModelOf(options.target);
     if (stored.ok()) {
       model = *std::move(stored);
@@ -162,7 +164,7 @@ int Compile(const CompileFlags& flags) {
       warnings.push_back(flags.server + ": " + stored.status().message());
     }
   }
-  driver::ScheduleChooser chooser = UntunedChooser(std::move(model), &warnings);
+  driver::ScheduleChooser chooser = UntunedChooser(std::move(model), &warnings, options.numerics);
   SystemClock clock;
   auto report =
       driver::Compile(flags.model.model, flags.output, options, source.get(), chooser, clock);
@@ -194,6 +196,7 @@ Command AddCompileCommand(CLI::App& root) {
   AddServerOption(app, &flags->server);
   AddTargetOption(app, &flags->model);
   AddThreadsOption(app, &flags->model);
+  AddNumericsOption(app, &flags->model);
   app->add_flag("--require-tuned", flags->require_tuned, "Fail where a kernel has no record");
   app->add_flag("--report", flags->report, "List each kernel: nodes, workload, source, time");
   app->add_flag("--json", flags->json, "One JSON object on stdout");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -64,11 +65,12 @@ Result<KernelView> FindInStore(db::RecordStore& store, const KernelQuery& query)
   }
   TEMPER_ASSIGN_OR_RETURN(const std::string hash, OnlyMatch(known, query.prefix));
   std::erase_if(all, [&](const auto& s) { return !s.best || s.key.workload.Hex() != hash; });
-  // Of several targets this machine's, of several numbers of threads the least.
+  // Of several targets this machine's, of several numbers of threads the least, of several numerics
+  // the fastest.
   const std::string own = Fingerprint(DetectTarget());
   const db::KeySummary& s = *std::min_element(all.begin(), all.end(), [&](auto& a, auto& b) {
-    return std::pair(a.key.target != own, a.key.threads) <
-           std::pair(b.key.target != own, b.key.threads);
+    return std::tuple(a.key.target != own, a.key.threads, a.best->RankUs()) <
+           std::tuple(b.key.target != own, b.key.threads, b.best->RankUs());
   });
   KernelView view;
   view.hash = hash;

@@ -43,6 +43,19 @@ void AddThreadsOption(CLI::App* app, ModelFlags* flags) {
       ->capture_default_str();
 }
 
+void AddNumericsOption(CLI::App* app, ModelFlags* flags) {
+  app->add_option_function<std::string>(
+         "--numerics",
+         [flags](const std::string& name) { flags->numerics = *te::ParseNumerics(name); },
+         "Error that kernels may show: strict (plain sums), balanced (and Winograd F(2x2)) or "
+         "fast (and F(4x4), the default)")
+      ->type_name("NAME")
+      ->check([](const std::string& name) -> std::string {
+        if (te::ParseNumerics(name)) return "";
+        return Quoted(name) + " is none of strict, balanced and fast";
+      });
+}
+
 CLI::Option* AddServerOption(CLI::App* app, std::string* server) {
   return app->add_option("--server", *server, "HOST:PORT of a tuner-server")
       ->check([](const std::string& text) {

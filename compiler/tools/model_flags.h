@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "compiler/driver/kernels.h"
 #include "compiler/target/target.h"
+#include "compiler/te/alternatives.h"
 
 namespace temper::tools {
 
@@ -19,6 +20,7 @@ struct ModelFlags {
   std::vector<std::string> values;
   std::string target = "native";
   int threads = 1;
+  te::Numerics numerics = te::kDefaultNumerics;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> print_after;
 };
@@ -29,6 +31,7 @@ void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes = false);
 CLI::Option* AddShapeOption(CLI::App* app, ModelFlags* flags);
 void AddTargetOption(CLI::App* app, ModelFlags* flags);
 void AddThreadsOption(CLI::App* app, ModelFlags* flags);
+void AddNumericsOption(CLI::App* app, ModelFlags* flags);
 
 // --server HOST:PORT, which must be well-formed if it is given.
 CLI::Option* AddServerOption(CLI::App* app, std::string* server);

@@ -1,5 +1,6 @@
 #include "compiler/tools/record_source.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace temper::tools {
@@ -9,17 +10,27 @@ constexpr size_t kTried = 4;
 
 class RecordSource final : public driver::ScheduleSource {
  public:
-  RecordSource(db::RecordStore* store, std::string name) : store_(store), name_(std::move(name)) {}
+  RecordSource(db::RecordStore* store, std::string name, te::Numerics numerics)
+      : store_(store), name_(std::move(name)), numerics_(numerics) {}
 
   Result<std::vector<driver::FoundSchedule>> Find(const Hash& workload, const Target& target,
                                                   int threads) override {
-    const db::RecordKey key{workload, Fingerprint(target), threads, db::kStrictNumerics};
+    db::RecordKey key{workload, Fingerprint(target), threads, ""};
     std::vector<driver::FoundSchedule> found;
-    TEMPER_ASSIGN_OR_RETURN(auto exact, store_->TopK(key, kTried));
-    for (const db::Record& r : exact) found.push_back({true, r.schedule, r.RankUs()});
-    if (!found.empty()) return found;
-    TEMPER_ASSIGN_OR_RETURN(auto similar, store_->Similar(key, MicroArchitecture(target), kTried));
-    for (const db::Record& r : similar) found.push_back({false, r.schedule, r.RankUs()});
+    for (bool exact : {true, false}) {
+      // A record's numerics is that of its schedule: stricter ones will do.
+      for (te::Numerics n : te::kAllNumerics) {
+        if (n > numerics_) break;
+        key.numerics = te::Name(n);
+        TEMPER_ASSIGN_OR_RETURN(auto records,
+                                exact ? store_->TopK(key, kTried)
+                                      : store_->Similar(key, MicroArchitecture(target), kTried));
+        for (const db::Record& r : records) found.push_back({exact, r.schedule, r.RankUs()});
+      }
+      std::stable_sort(found.begin(), found.end(),
+                       [](const auto& a, const auto& b) { return a.us < b.us; });
+      if (!found.empty()) break;
+    }
     return found;
   }
 
@@ -28,12 +39,14 @@ class RecordSource final : public driver::ScheduleSource {
  private:
   db::RecordStore* store_;
   std::string name_;
+  te::Numerics numerics_;
 };
 
 }  // namespace
 
-std::unique_ptr<driver::ScheduleSource> MakeRecordSource(db::RecordStore* store, std::string name) {
-  return std::make_unique<RecordSource>(store, std::move(name));
+std::unique_ptr<driver::ScheduleSource> MakeRecordSource(db::RecordStore* store, std::string name,
+                                                         te::Numerics numerics) {
+  return std::make_unique<RecordSource>(store, std::move(name), numerics);
 }
 
 }  // namespace temper::tools

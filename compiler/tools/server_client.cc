@@ -27,7 +27,7 @@ class Client final : public ServerClient {
       if (!hash.ok()) return hash.status().WithContext(address_);
       known.push_back({*hash, r.target(), r.micro_architecture(), r.threads(), r.task_name(),
                        r.best_us(), r.gflops(), r.trials(), r.schedule(), r.worker(),
-                       r.created_ms()});
+                       r.created_ms(), r.numerics()});
     }
     return known;
   }
@@ -67,7 +67,8 @@ class Client final : public ServerClient {
 
 class ServerSource final : public driver::ScheduleSource {
  public:
-  explicit ServerSource(ServerClient* client) : client_(client) {}
+  ServerSource(ServerClient* client, te::Numerics numerics)
+      : client_(client), numerics_(numerics) {}
 
   Result<std::vector<driver::FoundSchedule>> Find(const Hash& workload, const Target& target,
                                                   int threads) override {
@@ -80,6 +81,8 @@ class ServerSource final : public driver::ScheduleSource {
     std::vector<driver::FoundSchedule> found;
     for (const KnownBest& k : known) {
       if (k.best_us <= 0 || k.workload != workload || k.threads != threads) continue;
+      const auto numerics = te::ParseNumerics(k.numerics);
+      if (!numerics || *numerics > numerics_) continue;
       found.push_back({k.target == filter.target, k.schedule, k.best_us});
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
@@ -92,6 +95,7 @@ class ServerSource final : public driver::ScheduleSource {
 
  private:
   ServerClient* client_;
+  te::Numerics numerics_;
 };
 
 }  // namespace
@@ -101,8 +105,9 @@ Result<std::unique_ptr<ServerClient>> ConnectServer(const std::string& address) 
   return std::unique_ptr<ServerClient>(std::make_unique<Client>(address, std::move(tuner)));
 }
 
-std::unique_ptr<driver::ScheduleSource> MakeServerSource(ServerClient* client) {
-  return std::make_unique<ServerSource>(client);
+std::unique_ptr<driver::ScheduleSource> MakeServerSource(ServerClient* client,
+                                                         te::Numerics numerics) {
+  return std::make_unique<ServerSource>(client, numerics);
 }
 
 }  // namespace temper::tools

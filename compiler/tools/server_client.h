@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/status.h"
 #include "compiler/driver/schedule_source.h"
+#include "compiler/te/alternatives.h"
 
 namespace temper::tools {
 
@@ -25,6 +26,7 @@ struct KnownBest {
   std::string schedule = {};
   std::string worker = {};
   int64_t created_ms = 0;  // since 1970, UTC
+  std::string numerics = {};
 };
 
 // Which of them; an empty field means any.
@@ -61,7 +63,8 @@ class ServerClient {
 // `address` is HOST:PORT. UNAVAILABLE, naming it, where nothing answers there within ten seconds.
 Result<std::unique_ptr<ServerClient>> ConnectServer(const std::string& address);
 
-// Schedules that the server knows. `client` is borrowed.
-std::unique_ptr<driver::ScheduleSource> MakeServerSource(ServerClient* client);
+// Schedules that the server knows and `numerics` allows. `client` is borrowed.
+std::unique_ptr<driver::ScheduleSource> MakeServerSource(
+    ServerClient* client, te::Numerics numerics = te::kDefaultNumerics);
 
 }  // namespace temper::tools

@@ -224,8 +224,9 @@ int Tune(const TuneFlags& flags, bool target_given) {
     // A model that cannot be read is told before a database is made for it.
     auto readable = driver::ExtractTasks(flags.model.model, *frontend, *known);
     if (!readable.ok()) return Fail(readable.status());
-    auto started = tuner::LocalServices::Start(
-        {tuner::OwnProgramFolder(), flags.db, flags.model.threads, flags.allow_unsandboxed});
+    auto started =
+        tuner::LocalServices::Start({tuner::OwnProgramFolder(), flags.db, flags.model.threads,
+                                     flags.allow_unsandboxed, flags.model.target});
     if (!started.ok()) return Fail(started.status());
     local = std::move(*started);
     address = local->address();
@@ -246,6 +247,7 @@ int Tune(const TuneFlags& flags, bool target_given) {
   request.set_model(path.substr(path.rfind('/') + 1).substr(0, 200));
   request.set_threads(flags.model.threads);
   request.set_seed(flags.seed);
+  request.set_numerics(std::string(te::Name(flags.model.numerics)));
   *request.mutable_target() = wire::ToProto(*target);
   std::random_device random;
   request.set_request_id(fmt::format("{:08x}{:08x}{:08x}", random(), random(), random()));
@@ -312,6 +314,7 @@ Command AddTuneCommand(CLI::App& root) {
       ->needs(local);
   AddTargetOption(app, &flags->model);
   AddThreadsOption(app, &flags->model);
+  AddNumericsOption(app, &flags->model);
   app->add_option("--trials", flags->trials, "Candidates to measure, for the whole model")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app->add_option("--time", flags->time, "Time to spend, such as 90s, 5m or 1h");

@@ -41,12 +41,13 @@ class ModelPool {
 };
 
 Result<driver::UntunedSchedule> Choose(const te::Program& program, const Target& target,
-                                       int threads, ModelPool* pool) {
+                                       int threads, te::Numerics numerics, ModelPool* pool) {
   std::unique_ptr<costmodel::CostModel> model;
   if (pool) {
     TEMPER_ASSIGN_OR_RETURN(model, pool->Take());
   }
-  tuner::DefaultChoice choice = tuner::ChooseDefault(program, target, threads, model.get());
+  tuner::DefaultChoice choice =
+      tuner::ChooseDefault(program, target, threads, model.get(), tuner::kDefaultSamples, numerics);
   if (pool) pool->Give(std::move(model));
   return driver::UntunedSchedule{std::move(choice.schedule),
                                  pool ? driver::SourceLevel::kModel : driver::SourceLevel::kPrior,
@@ -55,7 +56,8 @@ Result<driver::UntunedSchedule> Choose(const te::Program& program, const Target&
 
 }  // namespace
 
-driver::ScheduleChooser UntunedChooser(std::string model, std::vector<std::string>* warnings) {
+driver::ScheduleChooser UntunedChooser(std::string model, std::vector<std::string>* warnings,
+                                       te::Numerics numerics) {
   std::shared_ptr<ModelPool> pool;  // shared by the copies of the function below
   if (!model.empty()) {
     pool = std::make_shared<ModelPool>(std::move(model));
@@ -67,8 +69,8 @@ driver::ScheduleChooser UntunedChooser(std::string model, std::vector<std::strin
       pool = nullptr;
     }
   }
-  return [pool](const te::Program& program, const Target& target, int threads) {
-    return Choose(program, target, threads, pool.get());
+  return [pool, numerics](const te::Program& program, const Target& target, int threads) {
+    return Choose(program, target, threads, numerics, pool.get());
   };
 }
 

@@ -11,9 +11,11 @@
 namespace temper::tools {
 
 // `model` is what costmodel saved, or empty: then the prior ranks. A model that cannot be used is
-// passed over with a warning that says why; with one, `warnings` is not null.
+// passed over with a warning that says why; with one, `warnings` is not null. Of a kernel's
+// alternatives, those that `numerics` allows.
 driver::ScheduleChooser UntunedChooser(std::string model = {},
-                                       std::vector<std::string>* warnings = nullptr);
+                                       std::vector<std::string>* warnings = nullptr,
+                                       te::Numerics numerics = te::kDefaultNumerics);
 
 // The model of a target in a database, empty where there is none; one that is damaged is passed
 // over with a warning.

@@ -112,8 +112,9 @@ class Local final : public LocalServices {
       return line.status();
     }
     address_ = *line;
-    std::vector<std::string> arguments = {"--server", address_, "--threads",
-                                          std::to_string(options.threads)};
+    std::vector<std::string> arguments = {"--server",  address_,
+                                          "--threads", std::to_string(options.threads),
+                                          "--target",  options.target};
     if (options.allow_unsandboxed) arguments.push_back("--allow-unsandboxed");
     TEMPER_ASSIGN_OR_RETURN(worker_, StartService(options.program_folder, "measure-worker",
                                                   std::move(arguments), Stdio::kNull));

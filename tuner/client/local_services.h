@@ -14,6 +14,7 @@ struct LocalOptions {
   std::string db;              // made if it is not there
   int threads = 1;
   bool allow_unsandboxed = false;
+  std::string target = "native";  // a name, of the worker
 };
 
 // Both end with this object, or with the thread that started them.

@@ -279,8 +279,9 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
     task.name = tasks[i].name;
     task.progress.weight = tasks[i].weight;
     task.progress.flops = std::max(1.0, te::FlopCount(tasks[i].program));
-    task.search = std::make_unique<TaskSearch>(SpacesOf(tasks[i].program, target, options.threads),
-                                               impl->rng.Fork(i).Next());
+    task.search = std::make_unique<TaskSearch>(
+        SpacesOf(tasks[i].program, target, options.threads, options.numerics),
+        impl->rng.Fork(i).Next());
     // One sample's prior tells heavy tasks from light ones before anything is measured.
     const Space& space = task.search->spaces()[0];
     Rng rng(1);

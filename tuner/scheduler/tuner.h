@@ -25,6 +25,7 @@
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/te/program.h"
 
 namespace temper::tuner {
@@ -68,6 +69,7 @@ struct TunerOptions {
   int threads = 1;
   Budget budget;
   uint64_t seed = 1;
+  te::Numerics numerics = te::kDefaultNumerics;  // schedules of a larger error are not proposed
   int final_candidates = 3;  // of each task in the final round; 0: no final round
   std::string model;         // CostModel::Save of an earlier run, to start warm; may be empty
   std::vector<KnownTask> known_tasks;  // of other models, to start warm as well

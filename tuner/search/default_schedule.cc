@@ -17,10 +17,10 @@ constexpr double kLeastUs = 1e-3;
 }  // namespace
 
 DefaultChoice ChooseDefault(const te::Program& program, const Target& target, int threads,
-                            const costmodel::CostModel* model, int samples) {
+                            const costmodel::CostModel* model, int samples, te::Numerics numerics) {
   auto prior = costmodel::MakePriorModel();
   if (!model) model = prior.get();
-  std::vector<Space> spaces = SpacesOf(program, target, threads);
+  std::vector<Space> spaces = SpacesOf(program, target, threads, numerics);
   EvolutionOptions options;
   options.generations = 2;
   options.wild = 0;

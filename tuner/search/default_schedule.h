@@ -3,10 +3,13 @@
 
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/te/program.h"
 #include "costmodel/cost_model.h"
 
 namespace temper::tuner {
+
+inline constexpr int kDefaultSamples = 256;
 
 struct DefaultChoice {
   schedule::Schedule schedule;
@@ -15,12 +18,15 @@ struct DefaultChoice {
 
 // The best of many samples and their mutations by `model` (null: the analytic prior alone), with
 // a fixed seed. Always legal; the reference schedule only where no sample is. `program` is
-// canonical.
+// canonical. Of the alternatives, those that `numerics` allows.
 DefaultChoice ChooseDefault(const te::Program& program, const Target& target, int threads,
-                            const costmodel::CostModel* model = nullptr, int samples = 256);
+                            const costmodel::CostModel* model = nullptr,
+                            int samples = kDefaultSamples,
+                            te::Numerics numerics = te::kDefaultNumerics);
 
 // Its schedule alone.
 schedule::Schedule DefaultSchedule(const te::Program& program, const Target& target, int threads,
-                                   const costmodel::CostModel* model = nullptr, int samples = 256);
+                                   const costmodel::CostModel* model = nullptr,
+                                   int samples = kDefaultSamples);
 
 }  // namespace temper::tuner

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "compiler/te/alternatives.h"
 #include "tuner/search/evaluate.h"
 
 namespace temper::tuner {
@@ -16,9 +15,10 @@ constexpr int kLeastPopulation = 24;  // of a space in a round
 
 }  // namespace
 
-std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads) {
+std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads,
+                            te::Numerics numerics) {
   std::vector<Space> spaces;
-  for (te::Alternative a : te::AlternativesOf(program)) {
+  for (te::Alternative a : te::AlternativesOf(program, numerics)) {
     spaces.push_back(Space::Create(program, target, threads, static_cast<int>(a)));
   }
   return spaces;

@@ -13,6 +13,7 @@
 
 #include "base/outcome.h"
 #include "base/rng.h"
+#include "compiler/te/alternatives.h"
 #include "costmodel/cost_model.h"
 #include "tuner/search/evolution.h"
 #include "tuner/space/space.h"
@@ -26,8 +27,9 @@ struct SearchOptions {
   int per_proposal = 12;      // schedules ranked for each that is proposed, at least
 };
 
-// One space for each alternative of the program, in their order.
-std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads);
+// One space for each alternative of the program that `numerics` allows, in their order.
+std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads,
+                            te::Numerics numerics = te::kDefaultNumerics);
 
 class TaskSearch {
  public:

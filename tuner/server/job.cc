@@ -54,8 +54,12 @@ Result<std::unique_ptr<Job>> MakeJob(const proto::SubmitJobRequest& request, con
   if (request.model().size() > kMaxName || request.request_id().size() > kMaxName) {
     return InvalidArgument("the model's name is too long");
   }
+  const auto numerics =
+      request.numerics().empty() ? te::kDefaultNumerics : te::ParseNumerics(request.numerics());
+  if (!numerics) return InvalidArgument("numerics must be strict, balanced or fast");
   auto job = std::make_unique<Job>();
   job->request = request;
+  job->numerics = *numerics;
   job->target = target;
   if (request.has_target()) {
     TEMPER_ASSIGN_OR_RETURN(job->target, wire::FromProto(request.target()));
@@ -96,10 +100,9 @@ Result<std::vector<Measured>> KnownResults(const Job& job, db::RecordStore& stor
     filter.workload = job.tasks[i].hash;
     filter.target = job.fingerprint;
     filter.threads = job.request.threads();
-    filter.numerics = db::kStrictNumerics;
     TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const db::Record& record) {
       auto m = ReadResult(record, job.tasks[i].hash);
-      if (!m) return true;
+      if (!m || te::NumericsOf(m->schedule.alternative) > job.numerics) return true;
       m->task = static_cast<int>(i);
       known.push_back(std::move(*m));
       return known.size() < kMaxKnown;
@@ -128,7 +131,6 @@ Result<std::vector<KnownTask>> KnownOthers(const Job& job, db::Store& store) {
       filter.workload = hash;
       filter.micro_architecture = MicroArchitecture(job.target);
       filter.threads = job.request.threads();
-      filter.numerics = db::kStrictNumerics;
       TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const db::Record& record) {
         auto m = ReadResult(record, hash);
         if (m) task.results.push_back(std::move(*m));
@@ -164,7 +166,8 @@ db::Record MakeRecord(const Job& job, const Candidate& candidate,
                       const proto::RegisterRequest& worker, int64_t now_ms) {
   const JobTask& task = job.tasks[static_cast<size_t>(candidate.task)];
   db::Record record;
-  record.key = {task.hash, job.fingerprint, job.request.threads(), db::kStrictNumerics};
+  record.key = {task.hash, job.fingerprint, job.request.threads(),
+                std::string(te::Name(te::NumericsOf(candidate.schedule.alternative)))};
   record.schedule_hash = schedule::ScheduleHash(candidate.schedule);
   record.workload_text = task.text;
   record.task_name = task.name;

@@ -34,6 +34,7 @@ struct Job {
   proto::SubmitJobRequest request;
   Target target;
   std::string fingerprint;
+  te::Numerics numerics = te::kDefaultNumerics;
   std::string target_text;
   std::vector<JobTask> tasks;
   db::JobState state = db::JobState::kQueued;

@@ -148,6 +148,7 @@ Status TuningService::StartSearch(Job& job) {
   TunerOptions options;
   options.threads = job.request.threads();
   options.seed = job.request.seed();
+  options.numerics = job.numerics;
   options.budget = {job.request.trials(), job.request.seconds()};
   // A job that goes on after a restart has spent a part already. What is left is never 0, which
   // would mean no limit.

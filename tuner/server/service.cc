@@ -340,6 +340,7 @@ Result<proto::QueryReply> TuningService::Query(const proto::QueryRequest& reques
       record->set_workload(std::string(summary.key.workload.AsBytes()));
       record->set_target(summary.key.target);
       record->set_threads(summary.key.threads);
+      record->set_numerics(summary.key.numerics);
       record->set_task_name(summary.task_name);
       record->set_trials(summary.trials);
       record->set_micro_architecture(summary.micro_architecture);

@@ -31,6 +31,7 @@ struct Flags {
   std::string name;
   std::vector<int> cores;
   int threads = 1;
+  std::string target = "native";
   bool allow_unsandboxed = false;
   bool verbose = false;
 };
@@ -52,8 +53,8 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "worker";
 }
 
-// What kernel-builder and measure-runner say of this machine.
-temper::Status Describe(temper::agent::PipelineOptions& options,
+// What kernel-builder and measure-runner say of this machine, which is to stand for `target`.
+temper::Status Describe(const std::string& target, temper::agent::PipelineOptions& options,
                         temper::proto::RegisterRequest& registration) {
   using namespace temper;
   sandbox::JailOptions jail;
@@ -63,12 +64,14 @@ temper::Status Describe(temper::agent::PipelineOptions& options,
   jail.program = options.builder_program;
   jail.arguments = unfiltered;
   agent::Servant builder(jail);
-  agent::Answer answer = builder.Call(proto::BuildRequest().SerializeAsString(), {}, 30);
+  proto::BuildRequest question;
+  question.mutable_target()->set_name(target);
+  agent::Answer answer = builder.Call(question.SerializeAsString(), {}, 30);
   proto::BuildReply built;
-  if (answer.outcome != Outcome::kOk || !built.ParseFromString(answer.frame.bytes) ||
-      !built.has_detected()) {
+  if (answer.outcome != Outcome::kOk || !built.ParseFromString(answer.frame.bytes)) {
     return FailedPrecondition("kernel-builder does not work here: " + answer.message);
   }
+  if (built.outcome() != proto::OUTCOME_OK) return FailedPrecondition(built.message());
   options.target = built.detected();
   *registration.mutable_target() = built.detected();
   registration.set_compiler_version(built.compiler_version());
@@ -137,7 +140,7 @@ int Run(const Flags& flags) {
 
   agent::SessionOptions session_options;
   proto::RegisterRequest& registration = session_options.registration;
-  Status described = Describe(options, registration);
+  Status described = Describe(flags.target, options, registration);
   if (!described.ok()) return Fail(described);
   registration.set_protocol(1);
   registration.set_name(flags.name.empty() ? HostName() : flags.name);
@@ -185,6 +188,10 @@ int main(int argc, char** argv) {
   app.add_option("--cores", flags.cores, "cores to time on, such as 0,1; default: free ones")
       ->delimiter(',')
       ->check(CLI::Range(0, 65535));
+  app.add_option(
+         "--target", flags.target,
+         "target to measure for, such as x86-64-v3; this machine must be able to run its code")
+      ->capture_default_str();
   app.add_option("--threads", flags.threads, "threads of the kernels it times")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024));

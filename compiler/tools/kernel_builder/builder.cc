@@ -26,6 +26,15 @@ Status WriteObject(const std::string& path, const std::vector<uint8_t>& bytes) {
   return WriteAll(file.get(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+// This machine where the name is empty or `native`; else a target whose code it can run.
+Result<Target> NamedTarget(const std::string& name) {
+  Target host = DetectTarget();
+  if (name.empty() || name == "native") return host;
+  TEMPER_ASSIGN_OR_RETURN(Target target, ParseTarget(name));
+  TEMPER_RETURN_IF_ERROR(CanRunOn(target, host));
+  return target;
+}
+
 void Fail(proto::BuildReply& reply, proto::Outcome outcome, const Status& status) {
   if (status.code() == Code::kResourceExhausted) outcome = proto::OUTCOME_OUT_OF_MEMORY;
   reply.set_outcome(outcome);
@@ -169,10 +178,14 @@ KernelBuilder::Built KernelBuilder::Build(const proto::BuildRequest& request) {
     (void)pinned.ok();
   }
   if (!request.has_workload()) {
-    Target detected = DetectTarget();
-    *built.reply.mutable_detected() = wire::ToProto(detected);
-    built.reply.set_fingerprint(Fingerprint(detected));
-    built.reply.set_outcome(proto::OUTCOME_OK);
+    auto target = NamedTarget(request.target().name());
+    if (target.ok()) {
+      *built.reply.mutable_detected() = wire::ToProto(*target);
+      built.reply.set_fingerprint(Fingerprint(*target));
+      built.reply.set_outcome(proto::OUTCOME_OK);
+    } else {
+      Fail(built.reply, proto::OUTCOME_INFRASTRUCTURE, target.status());
+    }
   } else if (!Compile(request, built).ok()) {
     built.object.Reset();
   }

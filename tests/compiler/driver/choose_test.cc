@@ -115,6 +115,19 @@ TEST_F(Choose, PassesOverRecordsThatDoNotApply) {
   EXPECT_NE(warnings_[3].find("softmax"), std::string::npos);
 }
 
+TEST_F(Choose, PassesOverRecordsOfALargerErrorThanIsAllowed) {
+  schedule::Schedule winograd = For(workloads_[0].program, target_);
+  winograd.alternative = 1;
+  source_.found[workloads_[0].hash] = {{true, schedule::ToText(winograd), 1},
+                                       {true, TextFor(0), 2}};
+  auto chosen = ChooseSchedules({workloads_[0]}, {target_, 1, true, te::Numerics::kStrict},
+                                &source_, chooser_, &warnings_);
+  ASSERT_TRUE(chosen.ok()) << chosen.status().message();
+  EXPECT_EQ((*chosen)[0].expected_us, 2);
+  ASSERT_EQ(warnings_.size(), 1);
+  EXPECT_NE(warnings_[0].find("--numerics strict"), std::string::npos) << warnings_[0];
+}
+
 TEST_F(Choose, RequireTunedNamesWhatIsMissing) {
   source_.found[workloads_[0].hash] = {{true, TextFor(0), 1}};
   auto chosen = Run(true);

@@ -18,6 +18,21 @@ TEST(NumberCheck, TakesFiniteNumbersInItsRange) {
   EXPECT_EQ(Refusal(NumberCheck(0, 10, true), "0.001"), "");
 }
 
+TEST(AddNumericsOption, TakesTheThreeNames) {
+  for (const char* name : {"strict", "balanced", "fast"}) {
+    CLI::App app;
+    ModelFlags flags;
+    AddNumericsOption(&app, &flags);
+    app.parse(std::string("--numerics ") + name);
+    EXPECT_EQ(te::Name(flags.numerics), name);
+  }
+  CLI::App app;
+  ModelFlags flags;
+  AddNumericsOption(&app, &flags);
+  EXPECT_THROW(app.parse("--numerics exact"), CLI::ValidationError);
+  EXPECT_EQ(flags.numerics, te::kDefaultNumerics);
+}
+
 TEST(MakeFrontendOptions, UnknownPassesAreWrongUsage) {
   ModelFlags flags;
   flags.disabled_passes = {"dead_code"};

@@ -70,6 +70,30 @@ class Compile(unittest.TestCase):
                 with self.subTest(f"{name} {target}"):
                     self.check(name, "--target", target)
 
+    def test_numerics_decides_which_convolutions_there_may_be(self):
+        path = f"{self.folder}/conv.onnx"
+        value = lambda name, shape: onnx.helper.make_tensor_value_info(name, 1, shape)
+        weight = np.random.default_rng(0).standard_normal((64, 64, 3, 3)).astype(np.float32)
+        node = onnx.helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])
+        onnx.save(onnx.helper.make_model(onnx.helper.make_graph(
+            [node], "conv", [value("x", [1, 64, 28, 28])], [value("y", [1, 64, 28, 28])],
+            [onnx.numpy_helper.from_array(weight, "w")]),
+            opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+
+        def alternatives(*flags):
+            report = run("compile", path, "-o", f"{self.folder}/m.so", "--json", *flags).stdout
+            text = " ".join(k["schedule"] for k in json.loads(report)["kernels"])
+            return {int(word.split("=")[1].rstrip(";")) for word in text.split()
+                    if word.startswith("alternative=")}
+
+        self.assertEqual(alternatives("--numerics", "strict"), {0})
+        self.assertLessEqual(alternatives("--numerics", "balanced"), {0, 1})
+        self.assertEqual(max(alternatives()), 2)
+        self.assertEqual(alternatives(), alternatives("--numerics", "fast"))
+        refused = run("compile", path, "-o", f"{self.folder}/m.so", "--numerics", "exact",
+                      expect=2).stderr
+        self.assertIn("strict, balanced and fast", refused)
+
     def test_each_pass_can_be_left_out(self):
         path = networks.save(self.folder, "mobile")
         passes = json.loads(run("inspect", path, "--json").stdout)["passes"]

@@ -473,6 +473,7 @@ TEST_F(ServiceTest, RefusesJobsThatMakeNoSense) {
   expect_refused([](auto& r) { r.set_trials(0); }, "budget");
   expect_refused([](auto& r) { r.set_seconds(-1); }, "budget");
   expect_refused([](auto& r) { r.set_threads(0); }, "threads");
+  expect_refused([](auto& r) { r.set_numerics("exact"); }, "numerics");
   expect_refused([](auto& r) { r.mutable_tasks(1)->set_weight(0); }, "task 1");
   expect_refused([](auto& r) { r.mutable_tasks(1)->mutable_workload()->clear_stages(); }, "task 1");
   EXPECT_EQ(service_->ListJobs()->jobs_size(), 0);

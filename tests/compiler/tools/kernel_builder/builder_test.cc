@@ -102,5 +102,17 @@ TEST_F(Builder, WithoutAWorkloadItSaysWhatTheMachineIs) {
   EXPECT_EQ(TargetText(*detected), TargetText(target_));
 }
 
+TEST_F(Builder, ItDescribesANamedTargetThatItsMachineCanRun) {
+  proto::BuildRequest request;
+  request.mutable_target()->set_name("x86-64");
+  auto built = builder_->Build(request);
+  EXPECT_EQ(built.reply.outcome(), proto::OUTCOME_OK) << built.reply.message();
+  EXPECT_EQ(built.reply.fingerprint(), Fingerprint(*ParseTarget("x86-64")));
+  request.mutable_target()->set_name("no-such-target");
+  built = builder_->Build(request);
+  EXPECT_EQ(built.reply.outcome(), proto::OUTCOME_INFRASTRUCTURE);
+  EXPECT_NE(built.reply.message().find("no-such-target"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace temper::tools
