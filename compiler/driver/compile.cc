@@ -152,6 +152,9 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
     TEMPER_RETURN_IF_ERROR(
         WriteWeights(parts.weights, parts.plan.weight_bytes, kParts, temp, objects.back()));
   }
+  // The linker reads and writes the weights in memory: what they were made from goes before.
+  parts.weights.clear();
+  for (Specialization& specialization : model.specializations) specialization.graph = {};
   const std::string linked = temp + "/model.so";
   TEMPER_RETURN_IF_ERROR(codegen::LinkShared(objects, linked));
   TEMPER_RETURN_IF_ERROR(Seal(linked));

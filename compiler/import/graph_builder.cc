@@ -32,6 +32,15 @@ int Scope::Find(const std::string& name) const {
   return kNone;
 }
 
+const Sequence* Scope::FindSequence(const std::string& name) const {
+  for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
+    if (scope->values.count(name) != 0) return nullptr;
+    const auto at = scope->sequences.find(name);
+    if (at != scope->sequences.end()) return &at->second;
+  }
+  return nullptr;
+}
+
 int OpsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports,
             int absent) {
   for (const onnx::OperatorSetIdProto& import : imports) {
@@ -75,7 +84,7 @@ void GraphBuilder::CollectUnknown(const NodeList& nodes,
     const std::string& op = node.op_type();
     if (graph::FindOp(domain, op) != nullptr) continue;
     if (graph::FindOutsideOp(graph_.outside_ops().get(), domain, op) != nullptr) continue;
-    if (domain.empty() && IsControlFlow(op)) continue;
+    if (domain.empty() && (IsControlFlow(op) || IsSequenceOperator(op))) continue;
     auto& [count, names] = unknown[domain.empty() ? op : domain + "." + op];
     if (++count > kNamesShown) continue;
     names += fmt::format("{}'{}'", count == 1 ? "" : ", ", EscapeControl(NodeName(node, n)));
@@ -129,8 +138,16 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
         fmt::format("{}: with its functions and loops written out the model has more than {} nodes",
                     named(), kMaxNodes));
   }
+  const bool own = IsOnnx(node.domain());
+  if (own && IsSequenceOperator(node.op_type())) return AddSequence(node, name, scope);
   std::vector<int> inputs;
   for (const std::string& input : node.input()) {
+    if (scope.FindSequence(input) != nullptr) {
+      if (own && node.op_type() == "Identity") return AddSequence(node, name, scope);
+      return Unimplemented(
+          fmt::format("{}: its input '{}' is a sequence; only tensors are supported there", named(),
+                      EscapeControl(input)));
+    }
     inputs.push_back(input.empty() ? kNone : scope.Find(input));
   }
   // Trailing absent inputs are as good as none.
@@ -198,6 +215,37 @@ Result<std::vector<int>> GraphBuilder::AddOutside(const graph::OutsideOp& op, So
   return results;
 }
 
+Status GraphBuilder::AddSequence(const onnx::NodeProto& node, const std::string& name,
+                                 Scope& scope) {
+  constexpr int64_t kMostTensors = int64_t{1} << 24;
+  const auto named = [&] { return fmt::format("{} '{}'", node.op_type(), EscapeControl(name)); };
+  if (node.output_size() != 1) return InvalidArgument(named() + ": it needs one output");
+  SequenceNode sequence{node.op_type(), name, {}, node.output(0), {}};
+  for (const std::string& input : node.input()) {
+    if (const Sequence* found = scope.FindSequence(input)) {
+      sequence.inputs.emplace_back(*found);
+    } else {
+      sequence.inputs.emplace_back(input.empty() ? kNone : scope.Find(input));
+    }
+  }
+  auto attributes = ReadAttributes(node, reader_, scope.arguments);
+  if (!attributes.ok()) return attributes.status().WithContext(named());
+  sequence.attributes = std::move(attributes).value();
+  TEMPER_ASSIGN_OR_RETURN(TensorOrSequence result, AddSequenceNode(graph_, sequence));
+  if (node.output(0).empty()) return OkStatus();
+  if (const int* value = std::get_if<int>(&result)) {
+    scope.values[node.output(0)] = *value;
+    return OkStatus();
+  }
+  Sequence& list = std::get<Sequence>(result);
+  sequence_tensors_ += static_cast<int64_t>(list.size());
+  if (sequence_tensors_ > kMostTensors) {
+    return ResourceExhausted(named() + ": the model's sequences hold too many tensors");
+  }
+  scope.sequences[node.output(0)] = std::move(list);
+  return OkStatus();
+}
+
 Result<std::vector<int>> GraphBuilder::AddCall(const onnx::NodeProto& node,
                                                const onnx::FunctionProto& function,
                                                const std::string& name,
@@ -224,7 +272,14 @@ Result<std::vector<int>> GraphBuilder::AddCall(const onnx::NodeProto& node,
   const std::vector<std::string> outputs(function.output().begin(), function.output().end());
   TEMPER_RETURN_IF_ERROR(AddNodes(function.node(), outputs, body));
   std::vector<int> results;
-  for (const std::string& output : outputs) results.push_back(body.Find(output));
+  for (const std::string& output : outputs) {
+    if (body.FindSequence(output) != nullptr) {
+      return Unimplemented(
+          fmt::format("{} '{}': its result '{}' is a sequence; only tensors are supported there",
+                      node.op_type(), name, output));
+    }
+    results.push_back(body.Find(output));
+  }
   return results;
 }
 
@@ -256,6 +311,11 @@ Result<std::vector<int>> GraphBuilder::AddBody(const onnx::GraphProto& body,
   std::vector<int> results;
   for (const std::string& output : outputs) {
     results.push_back(scope.Find(output));
+    if (scope.FindSequence(output) != nullptr) {
+      return Unimplemented(fmt::format(
+          "the nested graph '{}' gives '{}', which is a sequence; only tensors are supported there",
+          body.name(), output));
+    }
     if (results.back() == kNone) {
       return InvalidArgument(fmt::format("the nested graph '{}' does not define its output '{}'",
                                          body.name(), output));

@@ -1,6 +1,6 @@
 // From the nodes of an ONNX model to nodes of the graph: calls of the model's functions are
-// replaced by the functions' bodies, control flow by what it does (control_flow.h), everything else
-// goes through Upgrade.
+// replaced by the functions' bodies, control flow by what it does (control_flow.h), sequences by
+// the tensors in them (sequences.h), everything else goes through Upgrade.
 #pragma once
 
 #include <map>
@@ -15,6 +15,7 @@
 #include "compiler/graph/outside_op.h"
 #include "compiler/import/node_order.h"
 #include "compiler/import/onnx.pb.h"
+#include "compiler/import/sequences.h"
 #include "compiler/import/tensor_reader.h"
 #include "compiler/import/upgrade.h"
 
@@ -35,9 +36,12 @@ struct Scope {
   std::string prefix;                            // of the names of nodes
   const graph::Attributes* arguments = nullptr;  // of the function whose body it is
   std::unordered_map<std::string, int> values;
+  std::unordered_map<std::string, Sequence> sequences;
 
   // The value, looked for around the scope too. kNone if there is none.
   int Find(const std::string& name) const;
+  // The same of a sequence; null if there is none.
+  const Sequence* FindSequence(const std::string& name) const;
 };
 
 class GraphBuilder {
@@ -70,12 +74,15 @@ class GraphBuilder {
   Result<std::vector<int>> AddCall(const onnx::NodeProto& node, const onnx::FunctionProto& function,
                                    const std::string& name, const std::vector<int>& inputs,
                                    const Scope& scope);
+  // A node that makes or reads sequences: its result joins the scope.
+  Status AddSequence(const onnx::NodeProto& node, const std::string& name, Scope& scope);
   void CollectUnknown(const NodeList& nodes,
                       std::map<std::string, std::pair<int, std::string>>& unknown,
                       std::unordered_set<const onnx::FunctionProto*>& seen) const;
 
   TensorReader& reader_;
   graph::Graph& graph_;
+  int64_t sequence_tensors_ = 0;  // in all sequences together
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::map<std::string, int64_t> domain_versions_;  // of domains other than ONNX's
 };

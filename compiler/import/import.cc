@@ -139,6 +139,7 @@ class ModelBuilder {
         if (options_.shapes.count(info.name()) + options_.values.count(info.name()) == 0) continue;
         initialized.erase(info.name());
       }
+      if (info.name().empty()) return InvalidArgument("an input has no name");
       if (!known.insert(info.name()).second) {
         return InvalidArgument(fmt::format("input '{}' is there twice", info.name()));
       }
@@ -166,7 +167,12 @@ class ModelBuilder {
   Result<Graph> Finish() {
     if (proto_.output_size() == 0) return InvalidArgument("the model has no outputs");
     for (const onnx::ValueInfoProto& output : proto_.output()) {
+      if (output.name().empty()) return InvalidArgument("an output has no name");
       const int value = scope_.Find(output.name());
+      if (scope_.FindSequence(output.name()) != nullptr) {
+        return Unimplemented(
+            fmt::format("output '{}' is a sequence; only tensors are supported", output.name()));
+      }
       if (value == kNone) {
         return InvalidArgument(fmt::format("output '{}' is defined nowhere", output.name()));
       }

@@ -45,7 +45,10 @@ Result<int> Upgrader::Emit(std::string op, std::vector<int> inputs,
 }
 
 Result<std::vector<int>> Upgrader::EmitNode() {
-  TEMPER_RETURN_IF_ERROR(Emit(node.op, node.inputs, node.outputs, node.attributes).status());
+  // The first result is always there, for what follows counts on it.
+  std::vector<std::string> outputs = node.outputs;
+  if (!outputs.empty()) outputs[0] = OutputName(0);
+  TEMPER_RETURN_IF_ERROR(Emit(node.op, node.inputs, std::move(outputs), node.attributes).status());
   return results_;
 }
 

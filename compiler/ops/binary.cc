@@ -37,22 +37,34 @@ Expr Modulo(const Expr& a, const Expr& b, bool fmod) {
   return Select(tir::And(tir::Ne(rest, zero), differ), rest + b, rest);
 }
 
+// By squaring, so that integers wrap. REQUIRES: 1 <= exponent.
+Expr IntegerPower(const Expr& a, int64_t exponent) {
+  if (exponent == 1) return a;
+  const Expr half = IntegerPower(a, exponent / 2);
+  return exponent % 2 == 0 ? half * half : half * half * a;
+}
+
 Expr Power(const Expr& a, const Expr& exponent) {
   const DType type = a->type().dtype;
   if (IsImmediate(exponent)) {
     const double value = exponent->kind() == ExprKind::kFloatImm
                              ? exponent->float_value()
                              : static_cast<double>(exponent->int_value());
+    constexpr double kLongest = 64;  // the expression has as many factors
+    if (!IsFloat(type) && value == 0) return Number(type, 1);
+    if (!IsFloat(type) && value == std::floor(value) && 1 <= value && value <= kLongest) {
+      return IntegerPower(a, static_cast<int64_t>(value));
+    }
     if (value == 1) return a;
     if (value == 2) return a * a;
     if (value == 3) return a * a * a;
     if (value == 0.5 && IsFloat(type)) return Call(Intrinsic::kSqrt, {a});
     if (value == -1 && IsFloat(type)) return tir::Div(Number(type, 1), a);
   }
-  // Integers go through double, which is exact up to 2^53.
+  // Integers with exponents that are only known at run time go through double, which is exact up to
+  // 2^53.
   const DType wide = IsFloat(type) ? type : DType::kFloat64;
-  auto as = [](DType t, const Expr& x) { return x->type().dtype == t ? x : tir::Cast(t, x); };
-  return as(type, Call(Intrinsic::kPow, {as(wide, a), as(wide, exponent)}));
+  return As(type, Call(Intrinsic::kPow, {As(wide, a), As(wide, exponent)}));
 }
 
 // Zero where everything is shifted out.

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/product_sum.h"
 
 namespace temper::ops {
 
@@ -17,7 +18,6 @@ Status BuildEinsum(Emitter& e) {
   const graph::EinsumPlan plan = *std::move(parsed);
   const DType type = e.dtype(e.Input(0)), wide = AccumulatorType(type);
   if (type == DType::kBool) return e.Refuse("bool operands are not supported");
-  auto as = [](DType t, const Expr& x) { return x->type().dtype == t ? x : tir::Cast(t, x); };
   graph::Shape out, reduced;
   std::vector<int> summed;
   for (int label : plan.output) out.push_back(plan.extent[label]);
@@ -38,22 +38,16 @@ Status BuildEinsum(Emitter& e) {
       for (size_t d = 0; d < shapes[i].size(); ++d) {
         indices.push_back(shapes[i][d] == 1 ? Expr(0) : at[plan.operands[i][d]]);
       }
-      const Expr x = as(wide, e.Read(e.Input(i), indices));
+      const Expr x = As(wide, e.Read(e.Input(i), indices));
       all = all ? all * x : x;
     }
     return all;
   };
   if (reduced.empty()) {
-    e.DefinePoints(0, [&](const Indices& p) { return as(type, product(p, {})); });
+    e.DefinePoints(0, [&](const Indices& p) { return As(type, product(p, {})); });
     return OkStatus();
   }
-  const int sum =
-      e.AddReduction(out, reduced, te::Combiner::kSum, wide == type ? "" : ".sum", product);
-  if (wide == type) {
-    e.Define(e.Output(0), sum);
-  } else {
-    e.DefinePoints(0, [&](const Indices& p) { return as(type, e.ReadTensor(sum, p)); });
-  }
+  DefineSum(e, reduced, product);
   return OkStatus();
 }
 

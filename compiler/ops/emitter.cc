@@ -46,6 +46,10 @@ Status Emitter::Add(int node_id) {
   if (entry == nullptr || entry->build == nullptr)
     return Refuse("no kernel is known for this operator");
   TEMPER_RETURN_IF_ERROR(CheckTypes());
+  // Builders start from the first result; Split alone treats all its results the same.
+  if (Output(0) == graph::kNone && node_->op != "Split") {
+    return Refuse("its first result has no elements, but another one is used");
+  }
   TEMPER_RETURN_IF_ERROR(entry->build(*this));
   for (int value : node_->outputs) {
     if (value == graph::kNone) continue;

@@ -96,6 +96,11 @@ class Emitter {
   std::map<int, int> tensors_;  // by value
 };
 
+// `x` as a number of that type.
+inline tir::Expr As(DType type, const tir::Expr& x) {
+  return x->type().dtype == type ? x : tir::Cast(type, x);
+}
+
 // The type in which sums over elements of `dtype` are kept: float32 for narrower floats.
 DType AccumulatorType(DType dtype);
 

@@ -1,5 +1,6 @@
 // Gemm and MatMul. Constants are read in their own order: a schedule packs them.
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/product_sum.h"
 
 namespace temper::ops {
 
@@ -17,14 +18,13 @@ Status BuildGemm(Emitter& e) {
                            " and " + graph::ShapeToString(sb) + " cannot be multiplied");
   }
   const DType type = e.dtype(a), wide = AccumulatorType(type);
-  auto as = [](DType t, const Expr& x) { return x->type().dtype == t ? x : tir::Cast(t, x); };
   const bool add = e.HasInput(2) && beta != 0;
   const bool last = add || alpha != 1 || wide != type;
   const int sum = e.AddReduction(
       out, {k}, te::Combiner::kSum, last ? ".sum" : "", [&](const Indices& p, const Indices& r) {
         const Expr x = e.Read(a, trans_a ? Indices{r[0], p[0]} : Indices{p[0], r[0]});
         const Expr y = e.Read(b, trans_b ? Indices{p[1], r[0]} : Indices{r[0], p[1]});
-        return as(wide, x) * as(wide, y);
+        return As(wide, x) * As(wide, y);
       });
   if (!last) {
     e.Define(e.Output(0), sum);
@@ -34,10 +34,10 @@ Status BuildGemm(Emitter& e) {
     Expr v = e.ReadTensor(sum, p);
     if (alpha != 1) v = v * tir::Number(wide, alpha);
     if (add) {
-      Expr c = as(wide, e.ReadBroadcast(e.Input(2), p));
+      Expr c = As(wide, e.ReadBroadcast(e.Input(2), p));
       v = v + (beta == 1 ? c : c * tir::Number(wide, beta));
     }
-    return as(type, v);
+    return As(type, v);
   });
   return OkStatus();
 }
@@ -46,7 +46,7 @@ Status BuildGemm(Emitter& e) {
 // before the last two broadcast.
 Status BuildMatMul(Emitter& e) {
   const int a = e.Input(0), b = e.Input(1);
-  const graph::Shape sa = e.shape(a), sb = e.shape(b), out = e.shape(e.Output(0));
+  const graph::Shape sa = e.shape(a), sb = e.shape(b);
   if (sa.empty() || sb.empty()) return e.Refuse("an operand is a scalar");
   const int64_t k = sa.back();
   if ((sb.size() == 1 ? sb[0] : sb[sb.size() - 2]) != k) {
@@ -54,31 +54,23 @@ Status BuildMatMul(Emitter& e) {
                            " and " + graph::ShapeToString(sb) + " cannot be multiplied");
   }
   const bool rows = sa.size() > 1, columns = sb.size() > 1;
-  const DType type = e.dtype(a), wide = AccumulatorType(type);
-  auto as = [](DType t, const Expr& x) { return x->type().dtype == t ? x : tir::Cast(t, x); };
-  const int sum =
-      e.AddReduction(out, {k}, te::Combiner::kSum, wide == type ? "" : ".sum",
-                     [&](const Indices& p, const Indices& r) {
-                       const size_t batch = p.size() - rows - columns;
-                       auto leading = [&](const graph::Shape& s) {
-                         Indices indices;
-                         for (size_t i = 0; i + 2 < s.size(); ++i) {
-                           indices.push_back(s[i] == 1 ? Expr(0) : p[batch - (s.size() - 2) + i]);
-                         }
-                         return indices;
-                       };
-                       Indices ia = leading(sa), ib = leading(sb);
-                       if (rows) ia.push_back(p[batch]);
-                       ia.push_back(r[0]);
-                       ib.push_back(r[0]);
-                       if (columns) ib.push_back(p.back());
-                       return as(wide, e.Read(a, ia)) * as(wide, e.Read(b, ib));
-                     });
-  if (wide == type) {
-    e.Define(e.Output(0), sum);
-  } else {
-    e.DefinePoints(0, [&](const Indices& p) { return as(type, e.ReadTensor(sum, p)); });
-  }
+  const DType wide = AccumulatorType(e.dtype(a));
+  DefineSum(e, {k}, [&](const Indices& p, const Indices& r) {
+    const size_t batch = p.size() - rows - columns;
+    auto leading = [&](const graph::Shape& s) {
+      Indices indices;
+      for (size_t i = 0; i + 2 < s.size(); ++i) {
+        indices.push_back(s[i] == 1 ? Expr(0) : p[batch - (s.size() - 2) + i]);
+      }
+      return indices;
+    };
+    Indices ia = leading(sa), ib = leading(sb);
+    if (rows) ia.push_back(p[batch]);
+    ia.push_back(r[0]);
+    ib.push_back(r[0]);
+    if (columns) ib.push_back(p.back());
+    return As(wide, e.Read(a, ia)) * As(wide, e.Read(b, ib));
+  });
   return OkStatus();
 }
 

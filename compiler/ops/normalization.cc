@@ -11,8 +11,6 @@ using tir::Call;
 using tir::Expr;
 using tir::Intrinsic;
 
-Expr As(DType type, const Expr& x) { return x->type().dtype == type ? x : tir::Cast(type, x); }
-
 Expr InverseDeviation(const Expr& variance, double epsilon) {
   const DType type = variance->type().dtype;
   return tir::Div(tir::Number(type, 1),

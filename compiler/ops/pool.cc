@@ -147,13 +147,12 @@ Status BuildLpPool(Emitter& e) {
   const int64_t p = e.node().Int("p", 2);
   if (!IsFloat(type)) return e.Refuse("operands that are not floating point");
   if (p < 1) return e.Refuse("a p that is not positive");
-  auto as = [](DType t, const Expr& x) { return x->type().dtype == t ? x : tir::Cast(t, x); };
   const Expr power = tir::Number(wide, static_cast<double>(p));
   const PaddedImage image = Pad(e, e.Input(0), pool.window, pool.channel_axis, 0);
   const int sum =
       e.AddReduction(pool.out, pool.reduced, te::Combiner::kSum, ".sum",
                      [&](const Indices& point, const Indices& r) {
-                       const Expr x = as(wide, pool.Element(e, image, point, r));
+                       const Expr x = As(wide, pool.Element(e, image, point, r));
                        if (p == 2) return x * x;
                        const Expr size = tir::Call(tir::Intrinsic::kAbs, {x});
                        return p == 1 ? size : tir::Call(tir::Intrinsic::kPow, {size, power});
@@ -164,7 +163,7 @@ Status BuildLpPool(Emitter& e) {
     if (p > 2) {
       y = tir::Call(tir::Intrinsic::kPow, {y, tir::Number(wide, 1 / static_cast<double>(p))});
     }
-    return as(type, y);
+    return As(type, y);
   });
   return OkStatus();
 }
@@ -181,7 +180,6 @@ Status BuildCol2Im(Emitter& e) {
   const std::vector<int64_t> pads = e.node().Ints("pads", std::vector<int64_t>(2 * rank, 0));
   const DType type = e.dtype(x), wide = AccumulatorType(type);
   if (type == DType::kBool) return e.Refuse("bool operands are not supported");
-  auto as = [](DType t, const Expr& v) { return v->type().dtype == t ? v : tir::Cast(t, v); };
   const int sum = e.AddReduction(
       out, block, te::Combiner::kSum, ".sum", [&](const Indices& p, const Indices& r) {
         Expr inside = tir::Bool(true), row = p[1], column(0);
@@ -195,10 +193,10 @@ Status BuildCol2Im(Emitter& e) {
           row = row * Expr(block[d]) + r[d];
           column = column * Expr(count) + tir::Min(tir::Max(at, Expr(0)), Expr(count - 1));
         }
-        return tir::Select(inside, as(wide, e.Read(x, Indices{p[0], row, column})),
+        return tir::Select(inside, As(wide, e.Read(x, Indices{p[0], row, column})),
                            tir::Number(wide, 0));
       });
-  e.DefinePoints(0, [&](const Indices& p) { return as(type, e.ReadTensor(sum, p)); });
+  e.DefinePoints(0, [&](const Indices& p) { return As(type, e.ReadTensor(sum, p)); });
   return OkStatus();
 }
 
@@ -206,11 +204,10 @@ Status BuildAveragePool(Emitter& e) {
   TEMPER_ASSIGN_OR_RETURN(const Pool pool, PoolOf(e));
   const DType type = e.dtype(e.Input(0)), wide = AccumulatorType(type);
   if (!IsFloat(type)) return e.Refuse("operands that are not floating point");
-  auto as = [](DType t, const Expr& x) { return x->type().dtype == t ? x : tir::Cast(t, x); };
   const PaddedImage image = Pad(e, e.Input(0), pool.window, pool.channel_axis, 0);
   const int sum = e.AddReduction(pool.out, pool.reduced, te::Combiner::kSum, ".sum",
                                  [&](const Indices& point, const Indices& r) {
-                                   return as(wide, pool.Element(e, image, point, r));
+                                   return As(wide, pool.Element(e, image, point, r));
                                  });
   const bool include_pad = e.node().Int("count_include_pad", 0) != 0;
   e.DefinePoints(0, [&](const Indices& point) {
@@ -218,14 +215,14 @@ Status BuildAveragePool(Emitter& e) {
     if (AlwaysFull(pool.window, include_pad)) {
       int64_t count = 1;
       for (int64_t k : pool.window.kernel) count *= k;
-      return as(type, total * tir::Number(wide, 1.0 / static_cast<double>(count)));
+      return As(type, total * tir::Number(wide, 1.0 / static_cast<double>(count)));
     }
     Expr count(1);
     for (size_t d = 0; d < pool.window.rank(); ++d) {
       count = count *
               CountAlong(pool.window, d, point[FirstSpatial(pool.channel_axis) + d], include_pad);
     }
-    return as(type, tir::Div(total, tir::Cast(wide, count)));
+    return As(type, tir::Div(total, tir::Cast(wide, count)));
   });
   return OkStatus();
 }
@@ -237,7 +234,6 @@ Status BuildGlobalPool(Emitter& e) {
   if (in.size() < 3) return e.Refuse("its operand has no spatial dimensions");
   if (!IsFloat(type)) return e.Refuse("operands that are not floating point");
   const graph::Shape reduced(in.begin() + 2, in.end());
-  auto as = [](DType t, const Expr& v) { return v->type().dtype == t ? v : tir::Cast(t, v); };
   auto element = [&](const Indices& point, const Indices& r) {
     Indices indices{point[0], point[1]};
     indices.insert(indices.end(), r.begin(), r.end());
@@ -249,10 +245,10 @@ Status BuildGlobalPool(Emitter& e) {
   }
   const int sum = e.AddReduction(
       out, reduced, te::Combiner::kSum, ".sum",
-      [&](const Indices& point, const Indices& r) { return as(wide, element(point, r)); });
+      [&](const Indices& point, const Indices& r) { return As(wide, element(point, r)); });
   const auto count = static_cast<double>(*graph::ElementCount(reduced));
   e.DefinePoints(0, [&](const Indices& point) {
-    return as(type, e.ReadTensor(sum, point) * tir::Number(wide, 1 / count));
+    return As(type, e.ReadTensor(sum, point) * tir::Number(wide, 1 / count));
   });
   return OkStatus();
 }

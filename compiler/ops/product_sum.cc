@@ -4,11 +4,20 @@ namespace temper::ops {
 
 using tir::Expr;
 
+void DefineSum(Emitter& e, const graph::Shape& reduced, const ReduceBody& body) {
+  const int y = e.Output(0);
+  const DType type = e.dtype(y);
+  const bool wide = AccumulatorType(e.dtype(e.Input(0))) != type;
+  const int sum = e.AddReduction(e.shape(y), reduced, te::Combiner::kSum, wide ? ".sum" : "", body);
+  if (!wide) return e.Define(y, sum);
+  e.DefinePoints(0, [&](const Indices& p) { return As(type, e.ReadTensor(sum, p)); });
+}
+
 void DefineProductSum(Emitter& e, int channel_axis, const graph::Shape& reduced,
                       const FactorsBody& factors) {
   const int y = e.Output(0);
   const DType type = e.dtype(e.Input(0)), accumulator = AccumulatorType(type);
-  auto widen = [&](const Expr& v) { return accumulator == type ? v : tir::Cast(accumulator, v); };
+  auto widen = [&](const Expr& v) { return As(accumulator, v); };
   const bool more = e.HasInput(2) || accumulator != type;
   const int sum =
       e.AddReduction(e.shape(y), reduced, te::Combiner::kSum, more ? ".sum" : "",
@@ -27,7 +36,7 @@ void DefineProductSum(Emitter& e, int channel_axis, const graph::Shape& reduced,
   e.DefinePoints(0, [&](const Indices& point) {
     Expr v = e.ReadTensor(sum, point);
     if (e.HasInput(2)) v = v + widen(e.Read(e.Input(2), Indices{point[channel_axis]}));
-    return accumulator == type ? v : tir::Cast(type, v);
+    return As(type, v);
   });
 }
 

@@ -1,9 +1,14 @@
-// What convolutions, transposed or not, have in common: a sum of products, then the bias.
+// Sums that are kept in the accumulator's type and then are the result: of matrix products, and of
+// convolutions, transposed or not, which have a bias.
 #pragma once
 
 #include "compiler/ops/emitter.h"
 
 namespace temper::ops {
+
+// Defines output 0 as the sum of `body`, whose type is the accumulator's of input 0, over
+// `reduced`.
+void DefineSum(Emitter& e, const graph::Shape& reduced, const ReduceBody& body);
 
 // One product: an element of input 0 (or of its padded copy) and one of input 1. Where `inside` is
 // given and false, the product is zero.

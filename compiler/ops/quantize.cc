@@ -12,8 +12,6 @@ using tir::Expr;
 using tir::Intrinsic;
 using tir::Number;
 
-Expr As(DType type, const Expr& x) { return x->type().dtype == type ? x : tir::Cast(type, x); }
-
 double Lowest(DType type) {
   return IsUnsignedInt(type) ? 0 : -static_cast<double>(int64_t{1} << (8 * ByteSize(type) - 1));
 }

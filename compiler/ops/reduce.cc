@@ -11,8 +11,6 @@ using tir::Call;
 using tir::Expr;
 using tir::Intrinsic;
 
-Expr As(DType type, const Expr& x) { return x->type().dtype == type ? x : tir::Cast(type, x); }
-
 // Where the reduced axes are, and how an operand is indexed by a point of the result.
 struct Reduction {
   graph::Shape in, out, reduced;

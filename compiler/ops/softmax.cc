@@ -17,7 +17,6 @@ Status BuildSoftmax(Emitter& e) {
   TEMPER_ASSIGN_OR_RETURN(const int axis,
                           NormalizeAxis(e.node(), e.node().Int("axis", -1), shape.size()));
   const bool log = e.node().op == "LogSoftmax";
-  auto as = [](DType t, const Expr& v) { return v->type().dtype == t ? v : tir::Cast(t, v); };
   graph::Shape rows = shape;
   rows.erase(rows.begin() + axis);
   auto with = [&](Indices row, const Expr& k) {
@@ -31,12 +30,12 @@ Status BuildSoftmax(Emitter& e) {
   // NaN need not pass through the maximum: the row's exponentials have it, and so their sum.
   const int top = e.AddReduction(rows, {shape[axis]}, te::Combiner::kMax, ".max",
                                  [&](const Indices& p, const Indices& r) {
-                                   const Expr v = as(wide, e.Read(x, with(p, r[0])));
+                                   const Expr v = As(wide, e.Read(x, with(p, r[0])));
                                    const Expr least = te::Identity(te::Combiner::kMax, wide);
                                    return tir::Select(tir::Lt(least, v), v, least);
                                  });
   auto centred = [&](const Indices& point) {
-    return as(wide, e.Read(x, point)) - e.ReadTensor(top, row_of(point));
+    return As(wide, e.Read(x, point)) - e.ReadTensor(top, row_of(point));
   };
   const int exps = e.AddPoints(
       shape, ".exp", [&](const Indices& p) { return Call(Intrinsic::kExp, {centred(p)}); });
@@ -50,7 +49,7 @@ Status BuildSoftmax(Emitter& e) {
   });
   e.DefinePoints(0, [&](const Indices& p) {
     const Expr s = e.ReadTensor(scale, row_of(p));
-    return as(type, log ? centred(p) - s : e.ReadTensor(exps, p) * s);
+    return As(type, log ? centred(p) - s : e.ReadTensor(exps, p) * s);
   });
   return OkStatus();
 }

@@ -128,8 +128,7 @@ Status CompileFor(const Case& test, const DataSet& set, const std::string& outpu
   options.producer = "conformance";
   const SystemClock clock;
   const auto compile = [&] {
-    return driver::Compile(test.folder + "/model.onnx", output, options, nullptr,
-                           tools::UntunedChooser(), clock)
+    return driver::Compile(test.model, output, options, nullptr, tools::UntunedChooser(), clock)
         .status();
   };
   Status status = compile();
@@ -182,7 +181,7 @@ Outcome RunCase(const Case& test, const std::string& temp_folder) {
   if (status.ok()) return {Verdict::kPass, fixed};
   // Messages start with the model's path, which differs from machine to machine.
   std::string message = status.message();
-  const std::string path = test.folder + "/model.onnx: ";
+  const std::string path = test.model + ": ";
   if (message.starts_with(path)) message = message.substr(path.size());
   switch (status.code()) {
     case Code::kDataLoss:

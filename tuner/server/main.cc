@@ -1,15 +1,11 @@
 // tuner-server: searches for fast schedules with the help of measure-workers.
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
 #include "base/core_lock.h"
+#include "base/ending_signals.h"
 #include "db/sqlite_store.h"
 #include "tuner/server/grpc_server.h"
 
@@ -37,15 +33,8 @@ int Run(const Flags& flags) {
   // Before a database is made.
   if (Status free = tuner::CheckPortIsFree(flags.listen); !free.ok()) return Fail(free);
 
-  // Blocked in every thread made from here on, and read below.
-  sigset_t endings;
-  sigemptyset(&endings);
-  sigaddset(&endings, SIGTERM);
-  sigaddset(&endings, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &endings, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  ScopedFd signals(signalfd(-1, &endings, SFD_CLOEXEC));
-  if (!signals.valid()) return Fail(ErrnoStatus(errno, "cannot wait for signals"));
+  auto signals = EndingSignals::Block();
+  if (!signals.ok()) return Fail(signals.status());
 
   db::SqliteOptions store_options;
   store_options.create = true;
@@ -66,9 +55,7 @@ int Run(const Flags& flags) {
   std::fflush(stdout);
   log.Info("listening on {}, database {}", (*server)->address(), flags.db);
 
-  pollfd entry{signals.get(), POLLIN, 0};
-  while (poll(&entry, 1, -1) < 0 && errno == EINTR) {
-  }
+  signals->Wait();
   log.Info("stopping");
   service.Stop();
   (*server)->Shutdown(2);

@@ -1,8 +1,11 @@
 // Attention and rotary embeddings in terms of matrix products and Softmax.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "compiler/graph/compose/functions.h"
 
@@ -32,15 +35,18 @@ int MaskBias(Composer& c, int mask, DType type, int64_t keys) {
                   static_cast<int64_t>(rest.size()) - 1);
 }
 
-// Query i sees the keys up to i + `past`.
+// Query i sees the keys up to i + `past`. A comparison rather than a constant, which would be as
+// large as the scores.
 int CausalBias(Composer& c, DType type, int64_t queries, int64_t keys, int64_t past) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < queries; ++i) {
-    for (int64_t j = 0; j < keys; ++j) {
-      values.push_back(j <= i + past ? 0 : -std::numeric_limits<double>::infinity());
-    }
+  if (std::max(queries, keys) > (int64_t{1} << 24)) {
+    c.Refuse("its causal mask is too large");
+    return kNone;
   }
-  return c.Numbers(type, {queries, keys}, values);
+  std::vector<int64_t> last(static_cast<size_t>(queries)), key(static_cast<size_t>(keys));
+  std::iota(last.begin(), last.end(), past);
+  std::iota(key.begin(), key.end(), 0);
+  const int seen = c.Op("LessOrEqual", {c.Ints(key), c.IntsOfShape({queries, 1}, last)});
+  return c.Where(seen, c.Number(type, 0), c.Number(type, -std::numeric_limits<double>::infinity()));
 }
 
 }  // namespace
@@ -52,6 +58,7 @@ void ComposeAttention(Composer& c) {
   const int64_t heads = merged ? node.Int("kv_num_heads", 1) : c.shape(c.In(1))[1];
   const int q = SplitHeads(c, c.In(0), query_heads);
   int k = SplitHeads(c, c.In(1), heads), v = SplitHeads(c, c.In(2), heads);
+  if (!c.ok()) return;
   int64_t past = 0;
   if (c.Has(4)) {
     past = c.shape(c.In(4))[2];
@@ -83,7 +90,6 @@ void ComposeAttention(Composer& c) {
     scores = c.Mul(scores, c.Number(type, cap));
   }
   if (node.Int("is_causal", 0) != 0) {
-    if (queries * keys > (int64_t{1} << 26)) return c.Refuse("its causal mask is too large");
     scores = c.Add(scores, CausalBias(c, type, queries, keys, past));
   }
   if (c.Has(3)) scores = c.Add(scores, MaskBias(c, c.In(3), type, keys));

@@ -149,6 +149,20 @@ int Weighted(Composer& c, int x, int64_t axis, const ResizeAxis& a, const Taps& 
   return sum;
 }
 
+// What weighted sums are computed in.
+DType WorkType(DType type) {
+  if (IsInt(type)) return DType::kFloat64;
+  return ByteSize(type) < 4 ? DType::kFloat32 : type;
+}
+
+// A cast to integers drops the fraction, as ONNX's reference does. What rounding left just below an
+// integer is that integer: a resized area of one colour keeps it.
+int Truncatable(Composer& c, int x) {
+  constexpr double kUnits = 1 << 20;
+  const int units = c.Op("Round", {c.Mul(x, c.NumberLike(x, kUnits))});
+  return c.Mul(units, c.NumberLike(x, 1 / kUnits));
+}
+
 constexpr int64_t kMaxPositions = 1 << 20;  // of a dimension that is resized
 
 }  // namespace
@@ -173,15 +187,15 @@ void ComposeResize(Composer& c) {
     return c.Refuse(fmt::format("mode '{}' is unknown", o.mode));
   }
   const DType type = c.dtype(c.In(0));
-  if (o.mode != "nearest" && !IsFloat(type)) {
-    return c.Refuse(fmt::format("mode '{}' on {} is not supported", o.mode, Name(type)));
+  if (o.mode != "nearest" && type == DType::kBool) {
+    return c.Refuse(fmt::format("mode '{}' on bool is not supported", o.mode));
   }
   const auto axes = c.ResizeAxesOfNode();
   if (!c.ok()) return;
-  const bool narrow = o.mode != "nearest" && ByteSize(type) < 4;
-  int x = narrow ? c.Cast(c.In(0), DType::kFloat32) : c.In(0);
+  const DType work = o.mode == "nearest" ? type : WorkType(type);
+  int x = c.Cast(c.In(0), work);
   int outside = kNone;
-  bool changed = narrow;
+  bool changed = work != type;
   for (size_t d = 0; d < axes.size(); ++d) {
     const ResizeAxis& a = axes[d];
     const bool crop = o.transform == "tf_crop_and_resize";
@@ -202,7 +216,8 @@ void ComposeResize(Composer& c) {
     x = c.Where(outside, c.NumberLike(x, node.Float("extrapolation_value", 0)), x);
     changed = true;
   }
-  if (narrow) x = c.Cast(x, type);
+  if (IsInt(type) && work != type) x = Truncatable(c, x);
+  x = c.Cast(x, type);
   c.Replace(0, changed ? x : c.Op("Identity", {x}));
 }
 

@@ -141,6 +141,11 @@ Result<bool> EvalUnary(EvalContext& c) {
   const Tensor& x = *c.in[0];
   const Unary function = UnaryFunction(c.node.op);
   if (function == nullptr) return false;
+  // The other functions are of floats only.
+  static constexpr std::string_view kAnyType[] = {"Abs", "Neg", "Not", "Relu", "Sign"};
+  if (!IsFloat(x.dtype) && std::count(std::begin(kAnyType), std::end(kAnyType), c.node.op) == 0) {
+    return false;
+  }
   // Doubles hold 32-bit integers exactly, not 64-bit ones.
   if (!IsFloat(x.dtype) && ByteSize(x.dtype) == 8 && c.node.op != "Neg") return false;
   std::byte* out = c.Make();

@@ -84,6 +84,11 @@ SliceRange ClampSlice(int64_t start, int64_t end, int64_t step, int64_t dim);
 // One range for each dimension of the node's data input; nothing if the bounds are not constant.
 Result<std::optional<std::vector<SliceRange>>> SliceRanges(const InferContext& context);
 
+// An error if a constant second operand has an index outside the dimension of the first that it
+// picks from: for `count` > 1, dimensions `axis`, `axis` + 1, ... in turns. Indices that are
+// computed are clamped where the model runs; a constant one is the model's fault.
+Status CheckConstantIndices(const InferContext& c, int64_t axis, int64_t count);
+
 // The target of a Reshape of `in` to `request` (0 copies unless `allow_zero`, one -1).
 Result<Shape> ReshapeTarget(const InferContext& context, const Shape& in,
                             const std::vector<int64_t>& request, bool allow_zero);

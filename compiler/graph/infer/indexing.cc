@@ -56,6 +56,7 @@ Status InferGatherND(InferContext& c) {
     return c.Error(fmt::format("indices {} name {} dimensions of data {}", ShapeToString(indices),
                                depth, ShapeToString(data)));
   }
+  TEMPER_RETURN_IF_ERROR(CheckConstantIndices(c, batch, depth));
   Shape out(indices.begin(), indices.end() - 1);
   out.insert(out.end(), data.begin() + batch + depth, data.end());
   return c.Set(0, c.dtype(0), std::move(out));

@@ -193,27 +193,25 @@ Status InferTile(InferContext& c) {
   return c.Set(0, c.dtype(0), std::move(out));
 }
 
-namespace {
-
-// Indices that are computed are clamped where the model runs; a constant one is the model's fault.
-Status CheckConstantIndices(const InferContext& c, int64_t axis) {
+Status CheckConstantIndices(const InferContext& c, int64_t axis, int64_t count) {
   const Tensor* indices = c.Constant(1);
   if (indices == nullptr) return OkStatus();
-  const int64_t extent = c.shape(0)[axis];
+  int64_t at = 0;
   for (int64_t index : indices->AsInts()) {
+    const int64_t dim = axis + at;
+    if (++at == count) at = 0;
+    const int64_t extent = c.shape(0)[dim];
     if (index >= -extent && index < extent) continue;
-    return c.Error(fmt::format("index {} is out of range for dimension {} of {}", index, axis,
+    return c.Error(fmt::format("index {} is out of range for dimension {} of {}", index, dim,
                                ShapeToString(c.shape(0))));
   }
   return OkStatus();
 }
 
-}  // namespace
-
 Status InferGather(InferContext& c) {
   if (!IsInt(c.dtype(1))) return c.Error("indices must be integers");
   TEMPER_ASSIGN_OR_RETURN(const int64_t axis, c.Axis(c.node().Int("axis", 0), c.rank(0)));
-  TEMPER_RETURN_IF_ERROR(CheckConstantIndices(c, axis));
+  TEMPER_RETURN_IF_ERROR(CheckConstantIndices(c, axis, 1));
   Shape out(c.shape(0).begin(), c.shape(0).begin() + axis);
   out.insert(out.end(), c.shape(1).begin(), c.shape(1).end());
   out.insert(out.end(), c.shape(0).begin() + axis + 1, c.shape(0).end());
@@ -230,7 +228,7 @@ Status InferGatherElements(InferContext& c) {
                                  ShapeToString(c.shape(0))));
     }
   }
-  TEMPER_RETURN_IF_ERROR(CheckConstantIndices(c, axis));
+  TEMPER_RETURN_IF_ERROR(CheckConstantIndices(c, axis, 1));
   return c.Set(0, c.dtype(0), c.shape(1));
 }
 

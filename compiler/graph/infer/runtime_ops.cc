@@ -40,7 +40,10 @@ Status InferScatterElements(InferContext& c) {
   for (int64_t d = 0; d < c.rank(0) && fits; ++d) {
     fits = d == axis || c.shape(1)[d] <= c.shape(0)[d];
   }
-  if (fits) return InferSame(c);
+  if (fits) {
+    TEMPER_RETURN_IF_ERROR(CheckConstantIndices(c, axis, 1));
+    return InferSame(c);
+  }
   return c.Error(fmt::format("indices {} and updates {} do not fit data {}",
                              ShapeToString(c.shape(1)), ShapeToString(c.shape(2)),
                              ShapeToString(c.shape(0))));
@@ -55,6 +58,7 @@ Status InferScatterND(InferContext& c) {
   if (depth >= 0 && depth <= c.rank(0)) {
     Shape updates(indices.begin(), indices.end() - 1);
     updates.insert(updates.end(), data.begin() + depth, data.end());
+    TEMPER_RETURN_IF_ERROR(CheckConstantIndices(c, 0, depth));
     if (updates == c.shape(2)) return InferSame(c);
   }
   return c.Error(fmt::format("indices {} and updates {} do not fit data {}", ShapeToString(indices),

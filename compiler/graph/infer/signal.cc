@@ -32,6 +32,9 @@ Status InferDft(InferContext& c) {
   }
   int64_t stated = c.node().Int("axis", -2);
   if (c.Has(2)) {
+    if (!IsInt(c.dtype(2)) || ElementCount(c.shape(2)) != 1) {
+      return c.Error("its axis must be one integer");
+    }
     if (c.Constant(2) == nullptr) return OkStatus();
     stated = c.Constant(2)->IntAt(0);
   }

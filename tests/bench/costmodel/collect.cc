@@ -8,15 +8,13 @@
 // Of the model's heaviest task, every alternative of its program as many. Records of earlier runs
 // are not measured again. `temper db export` makes JSON lines of the result; costmodel_evaluate
 // reads the database.
-#include <poll.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 
 #include "base/core_lock.h"
+#include "base/ending_signals.h"
 #include "compiler/lower/lower.h"
 #include "db/sqlite_store.h"
 #include "tuner/search/task_search.h"
@@ -97,13 +95,8 @@ int Fail(const Status& status) {
 }
 
 int Run(const std::string& path, uint64_t seed) {
-  sigset_t endings;
-  sigemptyset(&endings);
-  sigaddset(&endings, SIGTERM);
-  sigaddset(&endings, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &endings, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  ScopedFd signals(signalfd(-1, &endings, SFD_CLOEXEC));
+  auto signals = EndingSignals::Block();
+  if (!signals.ok()) return Fail(signals.status());
   db::SqliteOptions store_options;
   store_options.create = true;
   auto store = db::OpenSqliteStore(path, store_options);
@@ -125,9 +118,7 @@ int Run(const std::string& path, uint64_t seed) {
   service.Start();
   std::printf("%s\n", (*server)->address().c_str());
   std::fflush(stdout);
-  pollfd entry{signals.get(), POLLIN, 0};
-  while (poll(&entry, 1, -1) < 0 && errno == EINTR) {
-  }
+  signals->Wait();
   service.Stop();
   (*server)->Shutdown(2);
   return 0;

@@ -150,6 +150,14 @@ TEST(InferTest, Movement) {
             "Gather 'n': index 5 is out of range for dimension 1 of [4,5]");
   EXPECT_EQ(Infer("GatherElements", {T({4}), C({-5})}),
             "GatherElements 'n': index -5 is out of range for dimension 0 of [4]");
+  EXPECT_EQ(Infer("DFT", {T({1, 4, 1}), C({4}), T({1})}), "DFT 'n': its axis must be one integer");
+  EXPECT_EQ(Infer("GatherND", {T({2, 4}), C({-2, 3})}), "float32[]");
+  EXPECT_EQ(Infer("GatherND", {T({2, 4}), C({1, 4})}),
+            "GatherND 'n': index 4 is out of range for dimension 1 of [2,4]");
+  EXPECT_EQ(Infer("ScatterND", {T({2, 4}), C({2, 0}), T({})}),
+            "ScatterND 'n': index 2 is out of range for dimension 0 of [2,4]");
+  EXPECT_EQ(Infer("ScatterElements", {T({4}), C({4}), T({1})}),
+            "ScatterElements 'n': index 4 is out of range for dimension 0 of [4]");
 }
 
 TEST(InferTest, ShapeValues) {

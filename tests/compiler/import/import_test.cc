@@ -87,6 +87,25 @@ TEST(ImportTest, BrokenGraphsAreRefused) {
   ExpectError(mismatch.Import().status(), "Add 'n_s': shapes [2,2] and [3] do not broadcast");
 }
 
+TEST(ImportTest, NamelessInputsAndOutputs) {
+  Model input;
+  input.Input("", {2}).Output("y");
+  input.Node("Relu", {""}, {"y"});
+  ExpectError(input.Import().status(), "an input has no name");
+  Model output;
+  output.Input("x", {2}).Output("");
+  ExpectError(output.Import().status(), "an output has no name");
+}
+
+TEST(ImportTest, AFirstResultThatNobodyNames) {
+  Model model;
+  model.Input("x", {1, 1, 4}).Output("i");
+  SetInts(model.Node("MaxPool", {"x"}, {"", "i"}), "kernel_shape", {2});
+  const auto g = model.Import();
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  EXPECT_NE(g->node(g->order()[0]).outputs[0], graph::kNone);
+}
+
 TEST(ImportTest, HugeClaimsAreRefusedBeforeAllocation) {
   Model model = Small();
   onnx::TensorProto& w = *model.proto.mutable_graph()->mutable_initializer(0);
