@@ -105,6 +105,17 @@ bool LoadsBlocks(const StoreView& s, const AccessView& a, const Body& body) {
   return false;
 }
 
+// Stores of as many vectors as their lanes are apart are woven into whole ones.
+bool WeavesStores(const StoreView& s, const AccessView& a, const Body& body) {
+  if (!a.write || a.read || a.predicated || a.element_bytes != 4 || body.vector < 0) return false;
+  const double apart = a.stride[body.vector];
+  for (size_t l = body.first; l < s.loops.size() && apart <= 4; ++l) {
+    if (static_cast<int>(l) == body.vector || a.stride[l] != 1) continue;
+    return static_cast<double>(s.loops[l].extent) == apart;
+  }
+  return false;
+}
+
 // Registers that hold an operand. Within a step of the accumulation, tile loops run outer to
 // inner: what an outer one does not move lives through the inner ones that move it. What several
 // steps of the body use lives from one to the next: all that the loops inside the step's load.
@@ -157,6 +168,7 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
       continue;
     }
     bool gather = along != 0 && along != 1;
+    if (gather && WeavesStores(s, a, body)) gather = false;
     double instructions = gather ? vectors * e->lanes : vectors;
     if (gather && LoadsBlocks(s, a, body)) instructions /= 4;
     if (a.read) e->body_loads += instructions;

@@ -60,6 +60,8 @@ class ElementwiseRule final : public NestRule {
     knobs[kTile] = {
         "tile", 0,
         axes_.size() > 1 ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1, 2, 4}};
+    // A few channels are woven into whole vectors (codegen/llvm/interleave.cc).
+    if (axes_.size() > 1 && Stage().spatial[axes_[0]].extent == 3) knobs[kTile].values.push_back(3);
     knobs[kOrder] = {"order", 0, OrderChoices(outer_.size())};
     knobs[kParallel] = {"parallel", 0, ParallelChoices(context_.threads, outer_.size())};
     return knobs;

@@ -131,8 +131,10 @@ void KernelEmitter::EmitStmt(const Stmt& s) {
       return EmitPrefetch(*s);
     case StmtKind::kBlock:
       FindBlocks(s);
+      FindWoven(s);
       for (const Stmt& c : s->children) EmitStmt(c);
       blocks_.clear();
+      woven_.clear();
       return;
     case StmtKind::kAllocate:  // made where it is first used
       return EmitStmt(s->body());

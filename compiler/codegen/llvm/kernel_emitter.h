@@ -129,6 +129,16 @@ class KernelEmitter {
     std::array<llvm::Value*, 4> values;  // null until the first is asked for
   };
 
+  // Stores of as many vectors as their lanes are apart, which together fill a range.
+  struct Woven {
+    int buffer;
+    int lanes;
+    int64_t lane_step;
+    LinearForm first;
+    std::vector<llvm::Value*> parts;  // the stores' values so far
+    int64_t known = 0;                // how many of them
+  };
+
   // kernel_emitter.cc: functions and statements.
   llvm::Function* BeginFunction(const std::string& name, const std::vector<llvm::Type*>& params);
   void EmitStmt(const tir::Stmt& s);
@@ -168,6 +178,11 @@ class KernelEmitter {
   llvm::Value* LoadFromBlock(const tir::ExprNode& e, const Access& access);  // or null
   void EmitBlock(Block4& block, DType dtype);
 
+  // interleave.cc: stores whose lanes lie apart.
+  void FindWoven(const tir::Stmt& block);  // of the stores of a block
+  bool StoreWoven(int buffer, const Access& access, llvm::Value* value);  // false: not one of them
+  void EmitWoven(const Woven& w);
+
   // promote.cc: accumulators in memory.
   std::vector<Promoted> FindAccumulators(const tir::StmtNode& loop);
   void LoadPromoted(std::vector<Promoted> found);                          // before the loop
@@ -197,6 +212,7 @@ class KernelEmitter {
   std::string symbol_;
   FunctionState state_;
   std::vector<Block4> blocks_;  // of the block of statements that is being emitted
+  std::vector<Woven> woven_;    // the same
   std::unordered_map<const tir::ExprNode*, llvm::Value*> memo_;              // of the statement
   std::vector<std::pair<llvm::Constant*, llvm::Constant*>> padding_blocks_;  // value, its address
   int parallel_count_ = 0;

@@ -343,6 +343,7 @@ void KernelEmitter::StoreLanes(const tir::StmtNode& s, const Access& access, Val
     return;
   }
   if (access.linear && !s.predicate) {
+    if (StoreWoven(s.buffer, access, v)) return;
     LinearForm element = access.first;
     for (int lane = 0; lane < lanes; ++lane) {
       AddressAt at = Address(s.buffer, element);

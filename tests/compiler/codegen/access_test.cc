@@ -143,6 +143,45 @@ TEST(AccessTest, TransposedBlocksSeeTheStoresBeforeThem) {
   ExpectAgree(f.Finish(For(i, 0, 2, Bind::kSerial, Block(body))), f.outputs());
 }
 
+// c[i, step l + j] = a[i, j, l]: what fills the gaps of a store comes beside it.
+TEST(AccessTest, StoresThatFillTheGapsOfEachOther) {
+  for (DType d : {kF32, DType::kInt32, DType::kFloat64}) {
+    for (int lanes : {4, 8, 16}) {
+      for (int step : {2, 3, 4, 5}) {
+        for (bool all : {true, false}) {  // of them
+          FunctionBuilder f;
+          int a = f.Param("a", d, {4, 5, 16}), c = f.Param("c", d, {4, 80}, true);
+          Expr i = f.NewVar("i");
+          std::vector<Stmt> body;
+          for (int j = all ? 0 : 1; j < step; ++j) {
+            Expr value = f.Read(a, {i, Expr(j), Ramp(Expr(0), 1, lanes)});
+            body.push_back(Store(c, {i, Ramp(Expr(j), step, lanes)}, value + value));
+          }
+          std::swap(body.front(), body.back());
+          ExpectAgree(f.Finish(For(i, 0, 4, Bind::kSerial, Block(body))), f.outputs());
+        }
+      }
+    }
+  }
+}
+
+TEST(AccessTest, StoresThatFillTheGapsOfEachOtherAreWhole) {
+  FunctionBuilder f;
+  int a = f.Param("a", kF32, {3, 16}), c = f.Param("c", kF32, {48}, true);
+  std::vector<Stmt> body;
+  for (int j = 0; j < 3; ++j) {
+    body.push_back(Store(c, {Ramp(Expr(j), 3, 16)}, f.Read(a, {Expr(j), Ramp(Expr(0), 1, 16)})));
+  }
+  const tir::Function fn = f.Finish(Block(body));
+  auto compiler = MakeLlvmCompiler(*ParseTarget("x86-64-v4"));
+  ASSERT_TRUE(compiler.ok());
+  auto source = MakeSource(fn, f.outputs(), "k");
+  auto assembly = (*compiler)->Assembly(source->kernel);
+  ASSERT_TRUE(assembly.ok());
+  EXPECT_EQ(assembly->find("vextract"), std::string::npos) << *assembly;
+  EXPECT_NE(assembly->find("2ps"), std::string::npos) << *assembly;  // vpermi2ps or vpermt2ps
+}
+
 TEST(AccessTest, GatherAndScatterThroughAnIndexTensor) {
   for (DType d : kTypes) {
     for (DType index : {DType::kInt32, DType::kInt64, DType::kUInt8}) {
