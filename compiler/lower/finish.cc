@@ -6,10 +6,12 @@
 //   last     for j in 0..13: if j*16 < 197 - v: s(j)
 //            ->  for j in 0..12: s(j); if 192 < 197 - v: s(12)
 //            (peel.h), so that only the last vector of a row is masked
-//   tails    where masks are dear, the last of a loop's tiles gets code of its own (tail.h)
+//   tails    the last of a loop's tiles gets code of its own where that is narrower or where masks
+//            are dear (tail.h)
 //   loops of one iteration and constant lets are substituted; indices are simplified throughout.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/lower/lower.h"
@@ -32,8 +34,7 @@ constexpr int64_t kMaxStatements = 1 << 16;
 
 class Finisher {
  public:
-  Finisher(const tir::Function& f, bool split_tails)
-      : function_(f), map_(f.next_var), split_tails_(split_tails) {}
+  Finisher(const tir::Function& f, bool masks) : function_(f), map_(f.next_var), masks_(masks) {}
 
   Result<tir::Function> Run() {
     tir::Function out = function_;
@@ -161,18 +162,26 @@ class Finisher {
   }
 
   bool SplitsTail(const Stmt& s, int64_t extent) const {
-    return split_tails_ && (s->bind == Bind::kSerial || s->bind == Bind::kParallel) &&
-           OnlyLastIsMasked(s->body(), s->var, extent, map_, bounds_);
+    if (in_tail_ || (s->bind != Bind::kSerial && s->bind != Bind::kParallel)) return false;
+    if (!HoldsTile(s->body())) return false;
+    const LastTile last = ClassifyLast(s->body(), s->var, extent, map_, bounds_);
+    return last == LastTile::kNarrower || (last == LastTile::kMasked && !masks_);
+  }
+
+  // Something computed inside, as a tile's sums are.
+  static bool HoldsTile(const Stmt& s) {
+    return s->kind == StmtKind::kAllocate ||
+           std::any_of(s->children.begin(), s->children.end(), HoldsTile);
   }
 
   // The body of a loop or a let, for all values of its variable but the last and for that one.
   std::pair<Stmt, Stmt> MainAndTail(const Stmt& s, int64_t extent) {
-    split_tails_ = false;  // code grows once, not with every loop around
+    in_tail_ = true;  // code grows once, not with every loop around
     Stmt tail = With(s->var, tir::Index(extent - 1), s->body());
     bounds_.Set(s->var->var_id(), {0, extent - 2});
     Stmt main = Rebuild(s->body());
     bounds_.Set(s->var->var_id(), {0, extent - 1});
-    split_tails_ = true;
+    in_tail_ = false;
     return {std::move(main), std::move(tail)};
   }
 
@@ -193,7 +202,8 @@ class Finisher {
   const tir::Function& function_;
   std::vector<Expr> map_;
   tir::Bounds bounds_;
-  bool split_tails_;
+  bool masks_;  // cost nothing on the target
+  bool in_tail_ = false;
   int64_t statements_ = 0;
   Status status_;
 };
@@ -201,7 +211,7 @@ class Finisher {
 }  // namespace
 
 Result<tir::Function> Finish(const tir::Function& function, const Target& target) {
-  return Finisher(function, !target.masked_vectors).Run();
+  return Finisher(function, target.masked_vectors).Run();
 }
 
 }  // namespace temper::lower

@@ -11,61 +11,65 @@ using tir::StmtKind;
 class Finder {
  public:
   Finder(const Expr& var, int64_t extent, std::span<const Expr> map, const tir::Bounds& bounds)
-      : var_(var->var_id()), map_(map), all_(bounds), main_(bounds) {
+      : var_(var->var_id()), map_(map), all_(bounds), main_(bounds), end_(bounds) {
     all_.Set(var_, {0, extent - 1});
     main_.Set(var_, {0, extent - 2});
+    end_.Set(var_, {extent - 1, extent - 1});
   }
 
-  bool Walk(const Stmt& s) {
-    for (const Expr* e : {&s->value, &s->predicate}) {
-      if (*e && (s->kind == StmtKind::kIf || e == &s->predicate) && Decided(*e)) return true;
-      if (*e && InLoads(*e)) return true;
-    }
-    if (s->kind == StmtKind::kFor && s->min->kind() == ExprKind::kIntImm &&
-        s->extent->kind() == ExprKind::kIntImm) {
-      const int64_t min = s->min->int_value();
-      const tir::Interval range{min, min + s->extent->int_value() - 1};
-      all_.Set(s->var->var_id(), range);
-      main_.Set(s->var->var_id(), range);
-    }
-    for (const Stmt& child : s->children) {
-      if (Walk(child)) return true;
-    }
-    return false;
+  LastTile Run(const Stmt& body) {
+    Walk(body);
+    return narrower_ ? LastTile::kNarrower : masked_ ? LastTile::kMasked : LastTile::kAsOthers;
   }
 
  private:
-  bool InLoads(const Expr& root) {
-    bool found = false;
-    tir::Visit(root, [&](const Expr& e) {
-      if (e->kind() == ExprKind::kLoad && e->has_predicate()) found |= Decided(e->predicate());
-      return !found;
-    });
-    return found;
+  void Walk(const Stmt& s) {
+    if (narrower_) return;
+    if (s->kind == StmtKind::kFor && s->min->kind() == ExprKind::kIntImm &&
+        s->extent->kind() == ExprKind::kIntImm) {
+      const int64_t min = s->min->int_value(), last = min + s->extent->int_value() - 1;
+      const int id = s->var->var_id();
+      all_.Set(id, {min, last});
+      main_.Set(id, {min, last});
+      // Of unrolled copies the last one is the first to lie past the end.
+      end_.Set(id, {s->bind == tir::Bind::kUnroll ? last : min, last});
+    }
+    if (s->kind == StmtKind::kIf) Look(s->value);
+    if (s->predicate) Look(s->predicate);
+    if (s->value) {
+      tir::Visit(s->value, [&](const Expr& e) {
+        if (e->kind() == ExprKind::kLoad && e->has_predicate()) Look(e->predicate());
+        return true;
+      });
+    }
+    for (const Stmt& child : s->children) Walk(child);
   }
 
-  bool Decided(const Expr& condition) {
+  void Look(const Expr& condition) {
     bool uses = false;
     tir::Visit(condition, [&](const Expr& e) {
       uses |= e->kind() == ExprKind::kVar && e->var_id() == var_;
       return !uses;
     });
-    if (!uses) return false;
-    const Expr main = tir::Simplifier(map_, main_).Simplify(condition);
-    if (!main->IsInt(1)) return false;
-    return !tir::Simplifier(map_, all_).Simplify(condition)->IsInt(1);
+    if (!uses) return;
+    if (!tir::Simplifier(map_, main_).Simplify(condition)->IsInt(1)) return;
+    if (tir::Simplifier(map_, all_).Simplify(condition)->IsInt(1)) return;
+    masked_ = true;
+    narrower_ = narrower_ || tir::Simplifier(map_, end_).Simplify(condition)->IsInt(0);
   }
 
   int var_;
   std::span<const Expr> map_;
-  tir::Bounds all_, main_;  // with all iterations, and without the last
+  tir::Bounds all_, main_, end_;  // of all iterations, without the last, of the last
+  bool masked_ = false, narrower_ = false;
 };
 
 }  // namespace
 
-bool OnlyLastIsMasked(const Stmt& body, const Expr& var, int64_t extent, std::span<const Expr> map,
+LastTile ClassifyLast(const Stmt& body, const Expr& var, int64_t extent, std::span<const Expr> map,
                       const tir::Bounds& bounds) {
-  return extent > 1 && Finder(var, extent, map, bounds).Walk(body);
+  if (extent < 2) return LastTile::kAsOthers;
+  return Finder(var, extent, map, bounds).Run(body);
 }
 
 }  // namespace temper::lower

@@ -1,11 +1,11 @@
-// Loops whose last iteration alone is masked.
+// Tiles whose last one alone is masked.
 //
-//   before  for t in 0..25: y[8 t + v] = ... if 8 t + v < 197
-//   after   for t in 0..25: if t < 24: y[8 t + v] = ...
-//                           else: y[192 + v] = ... if v < 5
+//   before  for t in 0..7: for u in 0..2 unroll: y[32 t + 16 u + v] = ... if 32 t + 16 u + v < 197
+//   after   for t in 0..7: if t < 6: both, without conditions
+//                          else: y[192 + v] = ... if v < 5; nothing for u = 1
 //
-// Where masks cost registers and slow stores, as those of AVX2 do, the last tile gets code of its
-// own.
+// The last tile gets code of its own where whole vectors of it lie past the end, whose sums need
+// not be computed, and where masks cost registers and slow stores, as those of AVX2 do.
 #pragma once
 
 #include <span>
@@ -15,9 +15,15 @@
 
 namespace temper::lower {
 
-// Whether a condition in `body` holds in all iterations var = 0 .. extent-2 and not surely in the
-// last. `map`: what variables stand for; `bounds`: of those that are free.
-bool OnlyLastIsMasked(const tir::Stmt& body, const tir::Expr& var, int64_t extent,
+enum class LastTile {
+  kAsOthers,  // no condition tells it from the others
+  kMasked,    // a condition that holds in all iterations but the last does not surely hold there
+  kNarrower,  // and the last needs some unrolled statements not at all
+};
+
+// What the conditions in `body` say of var = 0 .. extent-1. `map`: what variables stand for;
+// `bounds`: of those that are free.
+LastTile ClassifyLast(const tir::Stmt& body, const tir::Expr& var, int64_t extent,
                       std::span<const tir::Expr> map, const tir::Bounds& bounds);
 
 }  // namespace temper::lower

@@ -136,7 +136,7 @@ Result<std::unique_ptr<Machine>> Machine::Make(const Target& target) {
   state->passes.addPass(llvm::PromotePass());
   state->passes.addPass(llvm::EarlyCSEPass());
   // Tails with code of their own (lower/tail.h) leave sums that nothing reads.
-  if (!target.masked_vectors) state->passes.addPass(llvm::ADCEPass());
+  state->passes.addPass(llvm::ADCEPass());
   return std::unique_ptr<Machine>(new Machine(std::move(state)));
 }
 

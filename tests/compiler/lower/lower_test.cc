@@ -207,6 +207,24 @@ TEST(Lower, WhereMasksAreDearOnlyTheLastTileHasThem) {
   EXPECT_TRUE(Masked(tails[0]->children[1]));
 }
 
+TEST(Lower, TheLastTileDoesNotComputeVectorsThatLiePastItsEnd) {
+  const te::Program p = MatmulBiasRelu(13, 37, 10);
+  Schedule s = PackedMatmul(37, 10, 4, 2, Edge::kClip);  // of two tiles of 32, the last has 5
+  ExpectRight(p, s);
+  auto lowered = LowerToLoops(p, s, Avx512());
+  ASSERT_TRUE(lowered.ok());
+  std::vector<tir::Stmt> tails;
+  FindTails(Finish(lowered->function, Avx512())->body, &tails);
+  ASSERT_EQ(tails.size(), 1u);
+  const int out = lowered->function.params.back();
+  std::function<int(const tir::Stmt&)> stores = [&](const tir::Stmt& t) {
+    int n = t->kind == tir::StmtKind::kStore && t->buffer == out ? 1 : 0;
+    for (const tir::Stmt& child : t->children) n += stores(child);
+    return n;
+  };
+  EXPECT_EQ(stores(tails[0]->children[0]), 2 * stores(tails[0]->children[1]));
+}
+
 // What lies past the end of a tile in registers is computed from zeros, without masks.
 TEST(Lower, SumsInRegistersAreNotMasked) {
   const te::Program p = MatmulBiasRelu(13, 27, 10);
