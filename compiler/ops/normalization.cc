@@ -1,5 +1,6 @@
 // Normalizations, at inference.
 #include <algorithm>
+#include <utility>
 
 #include "compiler/ops/axes.h"
 #include "compiler/ops/op_table.h"
@@ -75,8 +76,18 @@ Status BuildLayerNormalization(Emitter& e) {
     if (e.HasInput(2)) y = y + As(wide, e.ReadBroadcast(e.Input(2), p));
     return As(type, y);
   });
-  e.Define(e.Output(1), mean);
-  e.Define(e.Output(2), deviation);
+  // Statistics are float32 where ONNX's stash type says so, however wide they were computed.
+  for (const auto& [i, tensor] : {std::pair(1, mean), std::pair(2, deviation)}) {
+    const int value = e.Output(static_cast<size_t>(i));
+    if (value == graph::kNone) continue;
+    if (e.dtype(value) == wide) {
+      e.Define(value, tensor);
+    } else {
+      e.DefinePoints(static_cast<size_t>(i), [&, t = tensor](const Indices& p) {
+        return As(e.dtype(value), e.ReadTensor(t, p));
+      });
+    }
+  }
   return OkStatus();
 }
 

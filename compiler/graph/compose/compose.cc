@@ -33,6 +33,7 @@ Status ComposeNode(Graph& graph, int node_id) {
       {"Attention", ComposeAttention},
       {"CastLike", ComposeCastLike},
       {"CenterCropPad", ComposeCenterCropPad},
+      {"Concat", ComposeWideConcat},
       {"ConvInteger", ComposeConvInteger},
       {"DFT", ComposeDft},
       {"DequantizeLinear", ComposeDequantizeLinear},
@@ -60,6 +61,7 @@ Status ComposeNode(Graph& graph, int node_id) {
       {"RotaryEmbedding", ComposeRotaryEmbedding},
       {"STFT", ComposeStft},
       {"SoftmaxCrossEntropyLoss", ComposeSoftmaxCrossEntropyLoss},
+      {"Split", ComposeWideSplit},
       {"TfIdfVectorizer", ComposeTfIdfVectorizer},
   };
   if (const OutsideOp* outside = graph.node(node_id).outside) {
@@ -72,6 +74,10 @@ Status ComposeNode(Graph& graph, int node_id) {
   for (const auto& [name, compose] : kCompositions) {
     if (name != graph.node(node_id).op) continue;
     if (compose == ComposeCastReduction && !NeedsCast(graph, graph.node(node_id))) break;
+    if ((compose == ComposeWideSplit || compose == ComposeWideConcat) &&
+        !IsWide(graph.node(node_id))) {
+      break;
+    }
     if (IsLongRecurrence(graph, graph.node(node_id))) break;
     Composer composer(graph, node_id);
     compose(composer);

@@ -42,6 +42,12 @@ void ComposeAffineGrid(Composer& c);
 void ComposeCenterCropPad(Composer& c);
 void ComposeGlobalLpPool(Composer& c);
 
+// many.cc: a kernel has bounds on its stages and tensors (te/program.h).
+inline constexpr size_t kMaxSplitParts = 32, kMaxConcatParts = 64;
+bool IsWide(const Node& node);
+void ComposeWideSplit(Composer& c);
+void ComposeWideConcat(Composer& c);
+
 // ngrams.cc
 void ComposeTfIdfVectorizer(Composer& c);
 

@@ -14,7 +14,7 @@ void ComposeAffineGrid(Composer& c) {
   const bool align = c.node().Int("align_corners", 0) != 0;
   const size_t dims = out.size() - 2;
   const int64_t pixels = *ElementCount(Shape(out.begin() + 1, out.end() - 1));
-  if (pixels > (int64_t{1} << 26)) return c.Refuse("its grid is too large");
+  if (pixels > (int64_t{1} << 22)) return c.Refuse("its grid is too large");
   std::vector<double> base;
   for (int64_t p = 0; p < pixels; ++p) {
     // x, the innermost dimension, comes first; 1 comes last.

@@ -51,6 +51,7 @@ bool TakeEmptyReduction(Graph& graph, int id) {
   const int output = node.Output(0);
   const DType dtype = *graph.type(output).dtype;
   const Shape shape = graph.shape(output);
+  if (*ElementCount(shape) > kMaxGrowthBytes / 16) return false;  // refused as a kernel
   const std::vector<double> values(static_cast<size_t>(*ElementCount(shape)),
                                    EmptyReduction(node.op, dtype));
   graph.MakeConstant(output, MakeFromDoubles(dtype, shape, values));

@@ -1,7 +1,11 @@
 #include "compiler/graph/passes/remove_identity.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
+
+#include "compiler/graph/passes/fold_constants.h"
 
 namespace temper::graph {
 namespace {
@@ -87,6 +91,9 @@ Status RemoveMask(Graph& graph, int mask) {
   const Value& value = graph.value(mask);
   if (value.uses.empty() && !graph.IsOutput(mask)) return OkStatus();
   if (!value.type.IsStatic()) return OkStatus();
+  if (*ElementCount(value.type.StaticShape()) > kMaxGrowthBytes) {
+    return Unimplemented(fmt::format("the mask '{}' is too large", value.name));
+  }
   std::byte* data = nullptr;
   Tensor ones = MakeTensor(DType::kBool, value.type.StaticShape(), &data);
   std::fill_n(data, static_cast<size_t>(ones.bytes()), std::byte{1});

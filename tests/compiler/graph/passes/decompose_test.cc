@@ -54,6 +54,43 @@ TEST(DecomposeTest, LongRecurrencesStay) {
   }
 }
 
+TEST(DecomposeTest, ConcatOfManyIsATree) {
+  for (const size_t count : {64u, 65u}) {
+    Graph graph;
+    const int x = Input(graph, "x", {2, 3});
+    graph.AddOutput(Op(graph, "Concat", std::vector<int>(count, x), "c", {{"axis", int64_t{-1}}}),
+                    "y");
+    ExpectOk(RunDecompose(graph));
+    ExpectOk(Verify(graph));
+    EXPECT_EQ(Ops(graph), count == 64 ? "Concat" : "Concat Concat");
+    EXPECT_EQ(graph.shape(graph.outputs()[0]), (Shape{2, 3 * static_cast<int64_t>(count)}));
+  }
+}
+
+TEST(DecomposeTest, SplitIntoManyIsATree) {
+  Graph graph;
+  const int x = Input(graph, "x", {66, 3});
+  std::vector<int64_t> sizes(65, 1);
+  sizes[3] = 0;
+  sizes[64] = 3;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < sizes.size(); ++i) names.push_back("p" + std::to_string(i));
+  sizes[5] = 0;
+  sizes[6] = 2;
+  const int id = graph.AddNode("Split", {x, IntsConstant(graph, "sizes", sizes)}, names,
+                               {{"axis", int64_t{0}}}, {"split"});
+  ExpectOk(InferNode(graph, id));
+  const std::vector<int> outputs = graph.node(id).outputs;
+  for (const int i : {3, 6, 63, 64}) graph.AddOutput(outputs[i], names[i]);
+  ExpectOk(RunDecompose(graph));
+  ExpectOk(Verify(graph));
+  EXPECT_EQ(graph.shape(graph.outputs()[0]), (Shape{0, 3}));
+  EXPECT_EQ(graph.shape(graph.outputs()[1]), (Shape{2, 3}));
+  EXPECT_EQ(graph.shape(graph.outputs()[2]), (Shape{1, 3}));
+  EXPECT_EQ(graph.shape(graph.outputs()[3]), (Shape{3, 3}));
+  for (const int node : graph.order()) EXPECT_LE(graph.node(node).outputs.size(), 32u);
+}
+
 TEST(DecomposeTest, WhatIsNotSupportedIsNamed) {
   Graph graph;
   const int x = Input(graph, "x", {1, 1, 4, 4});
