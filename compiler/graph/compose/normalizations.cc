@@ -101,7 +101,9 @@ void ComposeHardmax(Composer& c) {
   const int64_t axis = c.Axis(c.node().Int("axis", -1), c.rank(x));
   const int top = c.Op("ArgMax", {x}, {{"axis", axis}, {"keepdims", int64_t{1}}});
   Shape along(static_cast<size_t>(c.rank(x)), 1);
+  if (!c.ok()) return;
   const int64_t size = c.shape(x)[axis];
+  if (size > (int64_t{1} << 24)) return c.Refuse("its axis is too long");
   along[axis] = size;
   std::vector<int64_t> numbers(static_cast<size_t>(size));
   std::iota(numbers.begin(), numbers.end(), 0);

@@ -242,8 +242,7 @@ class Recurrent {
 
   int Initial(size_t input, int64_t d) {
     if (!c_.Has(input)) {
-      const std::vector<double> zeros(static_cast<size_t>(batch_ * hidden_), 0);
-      return c_.Numbers(c_.dtype(x_), {batch_, hidden_}, zeros);
+      return c_.Expand(c_.Number(c_.dtype(x_), 0), {batch_, hidden_});
     }
     const int given = c_.In(input);
     return Part(batch_first_ ? c_.Transpose(given, {1, 0, 2}) : given, d);

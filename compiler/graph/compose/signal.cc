@@ -1,6 +1,7 @@
 // Fourier transforms as products with constant matrices.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -90,6 +91,10 @@ void ComposeStft(Composer& c) {
     n = c.Constant(3)->IntAt(0);
   } else {
     n = c.shape(c.In(2))[0];
+  }
+  // What each frame reads is a constant.
+  if (frames > (int64_t{1} << 24) / std::max<int64_t>(n, 1)) {
+    return c.Refuse("its signal is too long");
   }
   std::vector<int64_t> positions;
   for (int64_t f = 0; f < frames; ++f) {
