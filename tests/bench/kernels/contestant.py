@@ -1,7 +1,8 @@
 """One runtime in a process of its own: contestant.py RUNTIME THREADS FEEDS.npz MODEL...
 
 RUNTIME is temper (whose models are compiled), ort or openvino. Says "ready" when all models are
-loaded, then answers each line "INDEX SECONDS" with the microseconds of each run of that model.
+loaded, then answers each line "INDEX SECONDS" with the microseconds of each run of that model, and
+"INDEX save FILE.npz" by writing the model's outputs there, in its order.
 """
 
 import json
@@ -12,12 +13,18 @@ import numpy as np
 
 
 def load(runtime, path, threads):
-    """A function from feeds to outputs."""
+    """A function from feeds to a list of outputs."""
     if runtime == "temper":
         import temper
 
         model = temper.load(path, threads=threads)
-        return lambda feeds: model.run(feeds)
+        names = [output.name for output in model.outputs]
+
+        def run(feeds):
+            outputs = model.run(feeds)
+            return [outputs[name] for name in names]
+
+        return run
     if runtime == "ort":
         import onnxruntime
 
@@ -32,8 +39,14 @@ def load(runtime, path, threads):
     core = openvino.Core()
     settings = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
                 "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
-    request = core.compile_model(core.read_model(path), "CPU", settings).create_infer_request()
-    return lambda feeds: request.infer(feeds, share_inputs=True, share_outputs=True)
+    compiled = core.compile_model(core.read_model(path), "CPU", settings)
+    request = compiled.create_infer_request()
+
+    def infer(feeds):
+        outputs = request.infer(feeds, share_inputs=True, share_outputs=True)
+        return [outputs[output] for output in compiled.outputs]
+
+    return infer
 
 
 def main():
@@ -45,10 +58,14 @@ def main():
         model(feeds)
     print("ready", flush=True)
     for line in sys.stdin:
-        index, seconds = line.split()
+        index, request, *path = line.split(maxsplit=2)
         model, times = models[int(index)], []
-        model(feeds)
-        end = time.perf_counter() + float(seconds)
+        outputs = model(feeds)
+        if request == "save":
+            np.savez(path[0].strip(), *outputs)
+            print("[]", flush=True)
+            continue
+        end = time.perf_counter() + float(request)
         while not times or time.perf_counter() < end:
             start = time.perf_counter()
             model(feeds)
