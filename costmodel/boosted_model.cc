@@ -92,7 +92,11 @@ class BoostedModel final : public CostModel {
 
   Status Update(std::span<const Sample> samples) override {
     samples_.insert(samples_.end(), samples.begin(), samples.end());
-    while (samples_.size() > static_cast<size_t>(options_.max_samples)) samples_.pop_front();
+    for (const Sample& s : samples) own_ += s.weight >= 1 ? 1 : 0;
+    while (samples_.size() > static_cast<size_t>(options_.max_samples)) {
+      own_ -= samples_.front().weight >= 1 ? 1 : 0;
+      samples_.pop_front();
+    }
     fresh_ += samples.size();
     return OkStatus();
   }
@@ -100,7 +104,8 @@ class BoostedModel final : public CostModel {
   bool WantsTraining() const override {
     // Trees of a loaded model know more than a few samples say.
     size_t least = booster_ || trained_ ? kFirstTraining / 2 : kFirstTraining;
-    return fresh_ >= std::max(least, samples_.size() / 8);
+    // Many related samples must not make a young task wait.
+    return fresh_ >= std::max(least, own_ / 8);
   }
 
   Status Train() override {
@@ -268,6 +273,7 @@ class BoostedModel final : public CostModel {
   std::deque<Sample> samples_;
   std::vector<Pair> pairs_;
   size_t fresh_ = 0;                 // since the last training
+  size_t own_ = 0;                   // of samples_, those of full weight
   mutable std::vector<float> rows_;  // of Predict, kept to save allocations
 };
 

@@ -13,6 +13,7 @@
 #include "compiler/tools/loaded_model.h"
 #include "compiler/tools/model_flags.h"
 #include "compiler/tools/profile.h"
+#include "compiler/tools/steadiness.h"
 
 namespace temper::tools {
 namespace {
@@ -24,9 +25,14 @@ Inputs are seeded values. A model of several shapes is measured with each. A ten
 their arithmetic, bytes, and what bounds them: the machine's multiply-add peak, or copies at the
 level of memory that holds what they touch. Both are measured in turns with the model. "of bound"
 can exceed 100%: a Winograd convolution does less arithmetic than is counted, and a small kernel
-may find its data in a nearer cache.)";
+may find its data in a nearer cache. Runs are taken in turns with the machine's multiply-add peak: a
+warning says why where, even relative to it, another run may differ by more than 5%. Compare runs
+of different hours by normalized_ms times peak_gflops of --json.)";
 
 constexpr size_t kMaxRuns = 10'000'000;
+constexpr double kTurnSeconds = 0.1;
+constexpr double kLeastTurns = 10;
+constexpr double kPeakShare = 0.05;  // of a turn
 
 struct BenchFlags {
   std::string model;
@@ -61,6 +67,23 @@ Result<std::vector<double>> TimeRuns(Runner& runner, double seconds, const Clock
   return ms;
 }
 
+// The same in turns with the machine's peak.
+Result<std::vector<double>> TimeInTurns(Runner& runner, int threads, double seconds,
+                                        const Clock& clock, std::vector<TimedTurn>* turns) {
+  PeakMeter meter(threads, clock);
+  std::vector<double> ms;
+  const double turn_seconds = std::min(kTurnSeconds, seconds / kLeastTurns);
+  const double end = clock.NowSeconds() + seconds;
+  do {
+    const double gflops = meter.Measure(turn_seconds * kPeakShare);
+    TEMPER_RETURN_IF_ERROR(runner.Run());  // the peak's loop has put the caches to rest
+    TEMPER_ASSIGN_OR_RETURN(auto turn, TimeRuns(runner, turn_seconds * (1 - kPeakShare), clock));
+    ms.insert(ms.end(), turn.begin(), turn.end());
+    turns->push_back({Quantile(turn, 0.5) * 1e3, gflops});
+  } while (clock.NowSeconds() < end && ms.size() < kMaxRuns);
+  return ms;
+}
+
 Timing Summarize(std::vector<double> ms) {
   Timing timing;
   timing.runs = static_cast<int64_t>(ms.size());
@@ -73,6 +96,7 @@ Timing Summarize(std::vector<double> ms) {
 // One specialization's figures.
 struct Measured {
   Timing timing;
+  Steadiness steadiness;
   std::optional<Profile> profile;
 };
 
@@ -82,13 +106,18 @@ Result<Measured> Measure(const BenchFlags& flags, temper_model* model, int speci
   const SystemClock clock;
   TEMPER_RETURN_IF_ERROR(TimeRuns(runner, flags.seconds / 10, clock).status());  // warms up
   Measured measured;
+  std::vector<TimedTurn> turns;
+  const DisturbanceMeter disturbance(clock);
   if (flags.profile) {
     TEMPER_ASSIGN_OR_RETURN(measured.profile, ProfileModel(model, runner, flags.seconds, clock));
     measured.timing = Summarize(measured.profile->run_ms);
+    turns = measured.profile->turns;
   } else {
-    TEMPER_ASSIGN_OR_RETURN(std::vector<double> ms, TimeRuns(runner, flags.seconds, clock));
+    TEMPER_ASSIGN_OR_RETURN(std::vector<double> ms, TimeInTurns(runner, temper_threads(model),
+                                                                flags.seconds, clock, &turns));
     measured.timing = Summarize(std::move(ms));
   }
+  measured.steadiness = JudgeSteadiness(turns, disturbance.Read());
   return measured;
 }
 
@@ -102,6 +131,10 @@ nlohmann::json ToJson(temper_model* model, int specialization, const Measured& m
   nlohmann::json json = {{"median_ms", timing.median_ms},    {"p95_ms", timing.p95_ms},
                          {"best_ms", timing.best_ms},        {"runs", timing.runs},
                          {"threads", temper_threads(model)}, {"inputs", inputs}};
+  json["peak_gflops"] = measured.steadiness.gflops;
+  json["normalized_ms"] = measured.steadiness.normalized_us * 1e-3;
+  json["within"] = measured.steadiness.within;
+  json["warning"] = measured.steadiness.warning;
   if (measured.profile) json.update(ProfileJson(model, *measured.profile));
   return json;
 }
@@ -126,6 +159,10 @@ int Bench(const BenchFlags& flags) {
     Print(fmt::format("median {:.4f} ms   p95 {:.4f} ms   best {:.4f} ms   {} runs, {} thread{}\n",
                       timing.median_ms, timing.p95_ms, timing.best_ms, timing.runs,
                       temper_threads(m), temper_threads(m) == 1 ? "" : "s"));
+    const Steadiness& steadiness = measured->steadiness;
+    Print(fmt::format("peak {:.1f} GFLOP/s in turns   four of five turns within {:.1f}%\n",
+                      steadiness.gflops, steadiness.within * 100));
+    if (!steadiness.warning.empty()) Warn(steadiness.warning);
   }
   if (flags.json) {
     json = list[0];

@@ -46,6 +46,22 @@ double OnThreads(int threads, const std::function<double(int)>& work) {
   return std::accumulate(results.begin(), results.end(), 0.0);
 }
 
+// The median rate of pieces of work that are done for about `seconds`: a piece during which another
+// program had the core does not count. `work` returns how much it did.
+double MedianRate(double seconds, const Clock& clock, const std::function<double()>& work) {
+  std::vector<double> rates;
+  const double end = clock.NowSeconds() + seconds;
+  double start = clock.NowSeconds();
+  while (rates.empty() || start < end) {
+    const double amount = work();
+    const double now = clock.NowSeconds();
+    rates.push_back(amount / (now - start) * 1e-9);
+    start = now;
+  }
+  std::nth_element(rates.begin(), rates.begin() + rates.size() / 2, rates.end());
+  return rates[rates.size() / 2];
+}
+
 }  // namespace
 
 std::string_view LevelName(Level level) {
@@ -59,8 +75,23 @@ Level LevelOf(const Target& machine, int threads, double bytes) {
   return bytes <= static_cast<double>(machine.l3_bytes) ? Level::kL3 : Level::kMemory;
 }
 
+PeakMeter::PeakMeter(int threads, const Clock& clock, int vector_bits)
+    : threads_(threads), loop_(MakePeakLoop(vector_bits)), clock_(clock) {}
+
+double PeakMeter::Measure(double seconds) const {
+  return OnThreads(threads_, [&](int) {
+    volatile float sink = loop_.run(kPeakRounds);  // wakes the wide units
+    const double rate = MedianRate(seconds, clock_, [&] {
+      sink = loop_.run(kPeakRounds);
+      return loop_.flops * static_cast<double>(kPeakRounds);
+    });
+    static_cast<void>(sink);
+    return rate;
+  });
+}
+
 RateMeter::RateMeter(const Target& machine, int threads, int vector_bits, const Clock& clock)
-    : threads_(threads), loop_(MakePeakLoop(vector_bits)), clock_(clock), buffers_(threads) {
+    : threads_(threads), peak_(threads, clock, vector_bits), clock_(clock), buffers_(threads) {
   const int64_t l3 = std::max(machine.l3_bytes, machine.l2_bytes);
   const int64_t whole[kLevels] = {machine.l1_bytes / 2 * threads, machine.l2_bytes / 2 * threads,
                                   l3 / 2, std::min(4 * l3, kMostBytes)};
@@ -70,34 +101,6 @@ RateMeter::RateMeter(const Target& machine, int threads, int vector_bits, const 
   }
   const size_t most = *std::max_element(bytes_.begin(), bytes_.end());
   for (auto& buffer : buffers_) buffer.assign(most + kLineBytes, 1);
-}
-
-// The median rate of pieces of work that are done for about `seconds`: a piece during which another
-// program had the core does not count. `work` returns how much it did.
-double RateMeter::MedianRate(double seconds, const std::function<double()>& work) const {
-  std::vector<double> rates;
-  const double end = clock_.NowSeconds() + seconds;
-  double start = clock_.NowSeconds();
-  while (rates.empty() || start < end) {
-    const double amount = work();
-    const double now = clock_.NowSeconds();
-    rates.push_back(amount / (now - start) * 1e-9);
-    start = now;
-  }
-  std::nth_element(rates.begin(), rates.begin() + rates.size() / 2, rates.end());
-  return rates[rates.size() / 2];
-}
-
-double RateMeter::Peak(double seconds) {
-  return OnThreads(threads_, [&](int) {
-    volatile float sink = loop_.run(kPeakRounds);  // wakes the wide units
-    const double rate = MedianRate(seconds, [&] {
-      sink = loop_.run(kPeakRounds);
-      return loop_.flops * static_cast<double>(kPeakRounds);
-    });
-    static_cast<void>(sink);
-    return rate;
-  });
 }
 
 double RateMeter::Copy(Level level, double seconds) {
@@ -112,7 +115,7 @@ double RateMeter::Copy(Level level, double seconds) {
     // Pieces of about a megabyte.
     const size_t repeats = std::max<size_t>(1, kPieceLines / lines);
     size_t at = 0;
-    return MedianRate(seconds, [&] {
+    return MedianRate(seconds, clock_, [&] {
       const size_t count = std::min(kPieceLines, lines - at);
       for (size_t r = 0; r < repeats; ++r) {
         copy(base + at * kLineBytes, base + half + at * kLineBytes, count);
@@ -126,7 +129,7 @@ double RateMeter::Copy(Level level, double seconds) {
 MachineRates RateMeter::Measure() {
   MachineRates rates;
   for (int i = 0; i < kLevels; ++i) rates.gbytes[i] = Copy(static_cast<Level>(i), 0.003);
-  rates.gflops = Peak(0.003);
+  rates.gflops = peak_.Measure(0.003);
   return rates;
 }
 

@@ -27,6 +27,21 @@ struct MachineRates {
   std::array<double, kLevels> gbytes{};  // 10^9 bytes a second, read and written, by Level
 };
 
+// The multiply-add peak alone.
+class PeakMeter {
+ public:
+  // On `threads` threads at the same time, of vectors of at most `vector_bits`.
+  PeakMeter(int threads, const Clock& clock, int vector_bits = 512);
+
+  // 10^9 float32 operations a second, over about `seconds`; the caches stay as they are.
+  double Measure(double seconds) const;
+
+ private:
+  int threads_;
+  PeakLoop loop_;
+  const Clock& clock_;
+};
+
 // Measures with `threads` threads, each on buffers of its own. Not thread-safe.
 class RateMeter {
  public:
@@ -38,12 +53,10 @@ class RateMeter {
   MachineRates Measure();
 
  private:
-  double MedianRate(double seconds, const std::function<double()>& work) const;
-  double Peak(double seconds);
   double Copy(Level level, double seconds);
 
   int threads_;
-  PeakLoop loop_;
+  PeakMeter peak_;
   const Clock& clock_;
   std::array<size_t, kLevels> bytes_{};     // of each thread, source and result together
   std::vector<std::vector<char>> buffers_;  // by thread

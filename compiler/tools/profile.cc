@@ -125,7 +125,11 @@ class Profiler {
       rates.push_back(meter.Measure());
       TEMPER_RETURN_IF_ERROR(runner.Run());  // brings its own data back
       std::vector<std::vector<double>> turn(steps);
+      const size_t first_run = profile_.run_ms.size();
       TEMPER_RETURN_IF_ERROR(Turn(runner, turn_seconds, turn));
+      const auto first = profile_.run_ms.begin() + static_cast<std::ptrdiff_t>(first_run);
+      const double run_ms = Median({first, profile_.run_ms.end()});
+      profile_.turns.push_back({run_ms * 1e3, rates.back().gflops});
       for (size_t i = 0; i < steps; ++i) {
         const double median = Median(turn[i]);
         us[i].insert(us[i].end(), turn[i].begin(), turn[i].end());

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "compiler/tools/loaded_model.h"
 #include "compiler/tools/machine_rates.h"
+#include "compiler/tools/steadiness.h"
 
 namespace temper::tools {
 
@@ -32,8 +33,9 @@ struct KernelProfile {
 struct Profile {
   std::vector<KernelProfile> kernels;
   std::vector<double> run_ms;  // of each run
-  MachineRates machine;        // medians over the turns
-  double peak_rss_bytes = 0;   // of this process, before the machine was measured
+  std::vector<TimedTurn> turns;
+  MachineRates machine;       // medians over the turns
+  double peak_rss_bytes = 0;  // of this process, before the machine was measured
 };
 
 // Runs the specialization that the runner's inputs chose for about `seconds`, in turns with the

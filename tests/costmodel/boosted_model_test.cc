@@ -60,6 +60,24 @@ TEST(BoostedModel, TheTreesOfOneTaskServeAnother) {
   EXPECT_GT(Correlation(*model, 79, 5), 0.7);
 }
 
+TEST(BoostedModel, RelatedSamplesDoNotMakeATaskWait) {
+  auto model = MakeBoostedModel({});
+  Rng rng(1);
+  std::vector<Sample> related;
+  for (int i = 0; i < 1000; ++i) {
+    related.push_back(Made(rng, 1));
+    related.back().weight = 0.1;
+  }
+  ASSERT_TRUE(model->Update(related).ok());
+  ASSERT_TRUE(model->WantsTraining());
+  ASSERT_TRUE(model->Train().ok());
+  EXPECT_FALSE(model->WantsTraining());
+  std::vector<Sample> own;
+  for (int i = 0; i < 16; ++i) own.push_back(Made(rng, 0));
+  ASSERT_TRUE(model->Update(own).ok());
+  EXPECT_TRUE(model->WantsTraining());
+}
+
 TEST(BoostedModel, WithoutDataItIsThePrior) {
   auto boosted = MakeBoostedModel({});
   auto prior = MakePriorModel();

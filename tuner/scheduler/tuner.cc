@@ -10,8 +10,8 @@
 #include "tuner/scheduler/correlation.h"
 #include "tuner/scheduler/final_round.h"
 #include "tuner/scheduler/gain.h"
+#include "tuner/scheduler/hints.h"
 #include "tuner/search/evaluate.h"
-#include "tuner/search/task_search.h"
 
 namespace temper::tuner {
 namespace {
@@ -212,7 +212,8 @@ struct ModelTuner::Impl {
   }
 
   // Measurements of other models' tasks, numbered after our own.
-  Status LearnKnownTasks(std::vector<KnownTask> known) {
+  Status LearnKnownTasks(const std::vector<KnownTask>& known) {
+    for (Task& task : tasks) SuggestFrom(known, target, options.threads, *task.search);
     std::vector<costmodel::Sample> samples;
     int number = static_cast<int>(tasks.size());
     for (const KnownTask& task : known) {
@@ -252,6 +253,7 @@ struct ModelTuner::Impl {
       tasks[t].progress.trials = static_cast<int64_t>(of_task[t].size());
     }
     if (Status status = Train(samples); !status.ok()) model = costmodel::MakePriorModel();
+    train_seconds = 0;  // what was known before is learned once, and is no retraining
   }
 };
 
@@ -269,8 +271,8 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
   impl->rng = Rng(options.seed);
   costmodel::BoostedOptions boosted;
   boosted.seed = options.seed;
-  impl->model = costmodel::MakeBoostedModel(boosted);
-  if (!options.model.empty()) {
+  impl->model = options.learn ? costmodel::MakeBoostedModel(boosted) : costmodel::MakePriorModel();
+  if (options.learn && !options.model.empty()) {
     TEMPER_RETURN_IF_ERROR(impl->model->Load(options.model).WithContext("the saved cost model"));
   }
   for (size_t i = 0; i < tasks.size(); ++i) {
@@ -281,7 +283,7 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
     task.progress.flops = std::max(1.0, te::FlopCount(tasks[i].program));
     task.search = std::make_unique<TaskSearch>(
         SpacesOf(tasks[i].program, target, options.threads, options.numerics),
-        impl->rng.Fork(i).Next());
+        impl->rng.Fork(i).Next(), options.search);
     // One sample's prior tells heavy tasks from light ones before anything is measured.
     const Space& space = task.search->spaces()[0];
     Rng rng(1);
@@ -289,8 +291,9 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
     task.progress.expected_us = described.ok() ? described->prior_us : 1;
     impl->tasks.push_back(std::move(task));
   }
-  TEMPER_RETURN_IF_ERROR(impl->LearnKnownTasks(std::move(options.known_tasks)));
+  const std::vector<KnownTask> known = std::move(options.known_tasks);
   impl->options = std::move(options);
+  TEMPER_RETURN_IF_ERROR(impl->LearnKnownTasks(known));
   impl->LearnRecords(records);
   return std::unique_ptr<ModelTuner>(new ModelTuner(std::move(impl)));
 }

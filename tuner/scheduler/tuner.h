@@ -27,6 +27,7 @@
 #include "compiler/target/target.h"
 #include "compiler/te/alternatives.h"
 #include "compiler/te/program.h"
+#include "tuner/search/task_search.h"
 
 namespace temper::tuner {
 
@@ -73,6 +74,8 @@ struct TunerOptions {
   int final_candidates = 3;  // of each task in the final round; 0: no final round
   std::string model;         // CostModel::Save of an earlier run, to start warm; may be empty
   std::vector<KnownTask> known_tasks;  // of other models, to start warm as well
+  SearchOptions search;                // of each task
+  bool learn = true;                   // false: the prior ranks to the end
 };
 
 struct TaskState {

@@ -10,6 +10,7 @@ namespace temper::tuner {
 namespace {
 
 constexpr size_t kMaxElites = 48;
+constexpr size_t kManyElites = 24;    // after so many hints are bred from no longer
 constexpr int kRandomTries = 20;      // for each random proposal
 constexpr int kLeastPopulation = 24;  // of a space in a round
 
@@ -42,6 +43,9 @@ std::vector<Scored> TaskSearch::Ranked(int n, const costmodel::CostModel& model)
     for (const Elite& elite : elites_) {
       if (elite.space == i) parents.push_back(elite.decision);
     }
+    for (const Elite& hint : hints_) {
+      if (elites_.size() < kManyElites && hint.space == i) parents.push_back(hint.decision);
+    }
     size_t taken = 0;
     for (Scored& s : Evolve(spaces_[i], model, parents, evolution, rng_)) {
       bool fresh = seen_.count(schedule::ScheduleHash(s.schedule)) == 0;
@@ -55,12 +59,41 @@ std::vector<Scored> TaskSearch::Ranked(int n, const costmodel::CostModel& model)
   return first;
 }
 
+std::optional<Scored> TaskSearch::Fresh(const Space& space, Decision decision,
+                                        const costmodel::CostModel& model) {
+  Scored s;
+  s.schedule = space.Emit(decision);
+  Hash hash = schedule::ScheduleHash(s.schedule);
+  if (seen_.count(hash) > 0) return std::nullopt;
+  auto features = Describe(space, s.schedule);
+  if (!features.ok()) return std::nullopt;
+  seen_.insert(hash);
+  s.decision = std::move(decision);
+  s.features = std::move(*features);
+  const costmodel::ProgramFeatures* described = &s.features;
+  s.score = model.Predict({&described, 1})[0];
+  return s;
+}
+
+void TaskSearch::Suggest(size_t space, Decision decision) {
+  hints_.push_back({space, std::move(decision), 0});
+}
+
 std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model) {
   std::vector<Scored> chosen;
   if (n <= 0) return chosen;
-  std::vector<Scored> ranked = Ranked(n, model);
   auto randoms = static_cast<int>(std::lround(n * options_.random_share));
   if (n == 1) randoms = rng_.Chance(options_.random_share) ? 1 : 0;
+  auto hints = static_cast<int>(std::lround(n * options_.hint_share));
+  for (; next_hint_ < hints_.size() && hints > 0; ++next_hint_) {
+    const Elite& hint = hints_[next_hint_];
+    auto fresh = Fresh(spaces_[hint.space], hint.decision, model);
+    if (!fresh) continue;
+    chosen.push_back(std::move(*fresh));
+    --hints;
+  }
+  std::vector<Scored> ranked;
+  if (randoms < n) ranked = Ranked(n, model);
   auto priors = static_cast<int>(n * options_.prior_share);
   auto take = [&](Scored& s) {
     if (s.schedule.stages.empty()) return;  // taken before
@@ -81,19 +114,9 @@ std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model
   }
   for (int tries = randoms * kRandomTries; tries > 0 && static_cast<int>(chosen.size()) < n;
        --tries) {
-    Scored s;
     const Space& space = spaces_[rng_.Uniform(spaces_.size())];
-    s.decision = space.Sample(rng_, 0.5);
-    s.schedule = space.Emit(s.decision);
-    Hash hash = schedule::ScheduleHash(s.schedule);
-    if (seen_.count(hash) > 0) continue;
-    auto features = Describe(space, s.schedule);
-    if (!features.ok()) continue;
-    seen_.insert(hash);
-    s.features = std::move(*features);
-    const costmodel::ProgramFeatures* described = &s.features;
-    s.score = model.Predict({&described, 1})[0];
-    chosen.push_back(std::move(s));
+    auto fresh = Fresh(space, space.Sample(rng_, 0.5), model);
+    if (fresh) chosen.push_back(std::move(*fresh));
   }
   failures_ = chosen.empty() ? failures_ + 1 : 0;
   return chosen;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct SearchOptions {
   double random_share = 0.1;  // of the proposals, drawn without the model
   double prior_share = 0.13;  // of the proposals, the prior's choice, lest the model mislead
   double fair_share = 0.25;   // of the proposals, split evenly among the alternatives
+  double hint_share = 0.3;    // of the proposals, hints while there are any (Suggest)
   int per_proposal = 12;      // schedules ranked for each that is proposed, at least
 };
 
@@ -47,6 +49,10 @@ class TaskSearch {
   // schedule out for good; others may be proposed again.
   void Know(const schedule::Schedule& schedule, Outcome outcome, double us);
 
+  // A decision of one of the spaces that is likely good, such as one of another workload's best.
+  // The first ones are proposed themselves, and all of them bred from while little was measured.
+  void Suggest(size_t space, Decision decision);
+
   // No proposal could be found, twice in a row.
   bool exhausted() const { return failures_ >= 2; }
 
@@ -60,12 +66,17 @@ class TaskSearch {
 
  private:
   std::vector<Scored> Ranked(int n, const costmodel::CostModel& model);
+  // The schedule of a decision if it is legal and was not seen; it is seen from then on.
+  std::optional<Scored> Fresh(const Space& space, Decision decision,
+                              const costmodel::CostModel& model);
 
   std::vector<Space> spaces_;
   SearchOptions options_;
   Rng rng_;
   std::set<Hash> seen_;
   std::vector<Elite> elites_;
+  std::vector<Elite> hints_;  // suggested, without times
+  size_t next_hint_ = 0;      // the first that was not proposed
   int failures_ = 0;
 };
 

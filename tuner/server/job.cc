@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <optional>
-#include <set>
 
 #include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
@@ -17,22 +15,8 @@ namespace {
 
 constexpr int kMaxTasks = 2000;
 constexpr size_t kMaxName = 256;
-constexpr size_t kMaxKnown = 50000;  // results of earlier runs that a search starts with
-constexpr size_t kMaxOthers = 24;    // workloads of other jobs that the cost model learns from
-constexpr size_t kMaxOfOther = 40;   // results of each
 constexpr int kMaxSamples = 64;
 constexpr double kMaxPeaks = 10;
-
-// What a record says of its schedule; nothing where a later version cannot read it.
-std::optional<Measured> ReadResult(const db::Record& record, const Hash& workload) {
-  auto schedule = schedule::ParseText(record.schedule);
-  if (!schedule.ok() || schedule->workload != workload) return std::nullopt;
-  Measured m;
-  m.schedule = std::move(*schedule);
-  m.outcome = record.outcome;
-  m.us = record.outcome == Outcome::kOk ? record.RankUs() : 0;
-  return m;
-}
 
 }  // namespace
 
@@ -91,55 +75,6 @@ Result<std::unique_ptr<Job>> MakeJob(const proto::SubmitJobRequest& request, con
   job->status.set_model(request.model());
   job->status.set_version(1);
   return job;
-}
-
-Result<std::vector<Measured>> KnownResults(const Job& job, db::RecordStore& store) {
-  std::vector<Measured> known;
-  for (size_t i = 0; i < job.tasks.size(); ++i) {
-    db::RecordFilter filter;
-    filter.workload = job.tasks[i].hash;
-    filter.target = job.fingerprint;
-    filter.threads = job.request.threads();
-    TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const db::Record& record) {
-      auto m = ReadResult(record, job.tasks[i].hash);
-      if (!m || te::NumericsOf(m->schedule.alternative) > job.numerics) return true;
-      m->task = static_cast<int>(i);
-      known.push_back(std::move(*m));
-      return known.size() < kMaxKnown;
-    }));
-  }
-  return known;
-}
-
-Result<std::vector<KnownTask>> KnownOthers(const Job& job, db::Store& store) {
-  std::set<Hash> seen;
-  for (const JobTask& task : job.tasks) seen.insert(task.hash);
-  std::vector<KnownTask> known;
-  TEMPER_ASSIGN_OR_RETURN(auto stored, store.ListJobs(false));
-  for (auto it = stored.rbegin(); it != stored.rend(); ++it) {
-    proto::SubmitJobRequest request;
-    if (!request.ParseFromString(it->request)) continue;
-    for (const proto::TaskSpec& spec : request.tasks()) {
-      if (known.size() >= kMaxOthers) return known;
-      auto program = wire::FromProto(spec.workload());
-      if (!program.ok()) continue;
-      KnownTask task;
-      task.program = te::Canonicalize(*program);
-      const Hash hash = te::WorkloadHash(task.program);
-      if (!seen.insert(hash).second) continue;
-      db::RecordFilter filter;
-      filter.workload = hash;
-      filter.micro_architecture = MicroArchitecture(job.target);
-      filter.threads = job.request.threads();
-      TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const db::Record& record) {
-        auto m = ReadResult(record, hash);
-        if (m) task.results.push_back(std::move(*m));
-        return task.results.size() < kMaxOfOther;
-      }));
-      if (!task.results.empty()) known.push_back(std::move(task));
-    }
-  }
-  return known;
 }
 
 Status CheckResult(const Job& job, const Candidate& candidate, const proto::CandidateResult& result,

@@ -61,14 +61,6 @@ struct Job {
 // where the request has none.
 Result<std::unique_ptr<Job>> MakeJob(const proto::SubmitJobRequest& request, const Target& target);
 
-// What is known of the job's workloads, as far as their schedules can still be read.
-Result<std::vector<Measured>> KnownResults(const Job& job, db::RecordStore& store);
-
-// What is known of workloads of other jobs on the job's micro-architecture, the newest jobs' first:
-// a bounded number of results of each, for the cost model to learn from. Other threads' results
-// count for nothing.
-Result<std::vector<KnownTask>> KnownOthers(const Job& job, db::Store& store);
-
 // The record of a result. `accepted` is of a worker whose registration is `worker`.
 db::Record MakeRecord(const Job& job, const Candidate& candidate,
                       const proto::CandidateResult& result, Outcome outcome,

@@ -5,6 +5,7 @@
 #include "base/core_lock.h"
 #include "costmodel/features.h"
 #include "costmodel/saved_model.h"
+#include "tuner/server/known.h"
 #include "tuner/server/service.h"
 
 namespace temper::tuner {
@@ -12,6 +13,7 @@ namespace {
 
 constexpr double kPublishSeconds = 0.5;  // a running job's state is news so often at least
 constexpr double kCoreLookSeconds = 5;   // how often locked cores are looked for
+constexpr int kTrialsForOneAhead = 8;    // after so many, one candidate more is kept ready
 
 // Whether no trial says anything of its candidate. REQUIRES the service's mutex.
 bool NothingMeasured(const Job& job) {
@@ -141,7 +143,26 @@ void TuningService::RetireLost(Lock& lock) {
   }
 }
 
+Status TuningService::FindControlReference(const std::string& fingerprint) {
+  {
+    Lock lock(mutex_);
+    if (control_references_.count(fingerprint) > 0) return OkStatus();
+  }
+  db::RecordFilter filter;
+  filter.target = fingerprint;
+  double us = 0;
+  TEMPER_RETURN_IF_ERROR(store_->ForEach(filter, [&](const db::Record& record) {
+    if (record.outcome == Outcome::kOk && record.control_us > 0)
+      us = record.control_us / record.drift;
+    return us <= 0;
+  }));
+  Lock lock(mutex_);
+  if (us > 0) control_references_.try_emplace(fingerprint, us);
+  return OkStatus();
+}
+
 Status TuningService::StartSearch(Job& job) {
+  TEMPER_RETURN_IF_ERROR(FindControlReference(job.fingerprint));
   TEMPER_ASSIGN_OR_RETURN(std::vector<Measured> known, KnownResults(job, *store_));
   std::vector<TunerTask> tasks;
   for (const JobTask& task : job.tasks) tasks.push_back({task.name, task.program, task.weight});
@@ -196,10 +217,12 @@ bool TuningService::SearchJob(Job& job) {
     return true;
   }
   std::vector<Candidate> proposed;
-  int room = options_.candidates_ahead * std::max(ready, 1) - waiting;
-  if (room >= options_.propose_at_once / 2) {
-    proposed = job.tuner->Propose(std::min(room, options_.propose_at_once));
-  }
+  const int ahead = static_cast<int>(std::min<int64_t>(
+      options_.candidates_ahead, options_.first_ahead + state.trials / kTrialsForOneAhead));
+  const int at_once = std::min(options_.propose_at_once, ahead);
+  const int room = ahead * std::max(ready, 1) - waiting;
+  const bool enough_room = room >= at_once / 2;
+  if (enough_room) proposed = job.tuner->Propose(std::min(room, at_once));
   std::vector<Candidate> withdrawn;
   bool idle = false;
   {
@@ -229,8 +252,8 @@ bool TuningService::SearchJob(Job& job) {
     }
   }
   for (const Candidate& candidate : withdrawn) job.tuner->Abandon(candidate);
-  bool nothing_left = proposed.empty() && results.empty() && withdrawn.empty() && idle &&
-                      room >= options_.propose_at_once / 2;
+  bool nothing_left =
+      proposed.empty() && results.empty() && withdrawn.empty() && idle && enough_room;
   if ((job.tuner->Done() && idle) || nothing_left) {
     FinishJob(job, db::JobState::kDone, "");
     return true;

@@ -98,6 +98,10 @@ void TuningService::TakeResults(const proto::SynchronizeRequest& request,
       settle(result);
       continue;
     }
+    if (*outcome == Outcome::kOk && result.control_us() > 0) {
+      control_references_.try_emplace(job->second->fingerprint,
+                                      result.control_us() / result.drift());
+    }
     accepted.push_back(
         {job->second, result.unit(), result.epoch(), *outcome,
          MakeRecord(*job->second, candidate, result, *outcome, worker, clock_->UnixMillis())});
@@ -143,6 +147,10 @@ void TuningService::GrantLeases(const proto::SynchronizeRequest& request,
       lease->set_seed(kInputSeed);
       lease->set_build_timeout_seconds(options_.build_timeout_seconds);
       lease->set_run_timeout_seconds(options_.run_timeout_seconds);
+      auto reference = control_references_.find(job->fingerprint);
+      if (reference != control_references_.end()) {
+        lease->set_control_reference_us(reference->second);
+      }
     }
     proto::CandidateSpec* spec = lease->add_candidates();
     spec->set_unit(grant.unit);

@@ -30,7 +30,9 @@ struct ServiceOptions {
   FleetOptions fleet;
   double build_timeout_seconds = 10;
   double run_timeout_seconds = 10;
-  int candidates_ahead = 40;  // kept ready for each worker
+  // Kept ready for each worker: few at first, when each result changes what is worth measuring.
+  int first_ahead = 12;
+  int candidates_ahead = 40;
   int propose_at_once = 32;
   double save_seconds = 2;         // how often a job's progress is stored
   double save_model_seconds = 30;  // how often its cost model is, and once at its end
@@ -76,6 +78,10 @@ class TuningService {
   void RetireLost(Lock& lock);
   void GrantLeases(const proto::SynchronizeRequest& request, proto::SynchronizeReply& reply);
 
+  // The control kernel's time at a drift of 1, by which times of all workers and all hours are
+  // normalized: that of the target's oldest record, or of the first result.
+  Status FindControlReference(const std::string& fingerprint);
+
   Status AddJob(std::unique_ptr<Job> job);
   Status StartSearch(Job& job);
   bool SearchJob(Job& job);
@@ -101,7 +107,8 @@ class TuningService {
   bool stopping_ = false;
   Fleet fleet_;
   std::map<WorkerId, proto::RegisterRequest> registrations_;
-  std::vector<std::unique_ptr<Job>> jobs_;  // in the order submitted; pointers stay valid
+  std::map<std::string, double> control_references_;  // by fingerprint: microseconds, see below
+  std::vector<std::unique_ptr<Job>> jobs_;            // in the order submitted; pointers stay valid
   std::map<UnitId, Job*> unit_jobs_;
   uint64_t next_number_ = 1;
   std::thread search_thread_;

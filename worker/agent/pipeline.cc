@@ -56,6 +56,7 @@ sandbox::JailOptions RunnerJail(const PipelineOptions& options) {
 Pipeline::Pipeline(PipelineOptions options, Logger log)
     : options_(std::move(options)), log_(std::move(log)) {
   build_thread_ = std::thread([this] { BuildLoop(); });
+  if (!BuilderCores().empty()) help_thread_ = std::thread([this] { HelpLoop(); });
   run_thread_ = std::thread([this] { RunLoop(); });
 }
 
@@ -68,6 +69,7 @@ void Pipeline::Stop() {
   }
   changed_.notify_all();
   if (build_thread_.joinable()) build_thread_.join();
+  if (help_thread_.joinable()) help_thread_.join();
   if (run_thread_.joinable()) run_thread_.join();
 }
 
@@ -184,12 +186,14 @@ std::vector<int> Pipeline::BuilderCores() const {
   return UnlockedCores(options_.lock_folder, others);
 }
 
-Outcome Pipeline::Build(Servant& builder, const proto::BuildRequest& request, double timeout,
-                        proto::BuildReply* reply, ScopedFd* object, std::string* message) {
+Outcome Pipeline::Build(Servant& builder, Place place, const proto::BuildRequest& request,
+                        double timeout, proto::BuildReply* reply, ScopedFd* object,
+                        std::string* message) {
   proto::BuildRequest with_cores = request;
-  std::vector<int> cores = BuilderCores();
+  std::vector<int> cores;
+  if (place == Place::kFreeCores) cores = BuilderCores();
   std::unique_lock quiet(quiet_, std::defer_lock);
-  if (cores.empty()) {  // every core is timed on: build while nothing is
+  if (cores.empty()) {  // on a core that is timed on: build while nothing is timed
     cores = options_.cores;
     quiet.lock();
   }
@@ -224,6 +228,11 @@ Outcome Pipeline::Build(Servant& builder, const proto::BuildRequest& request, do
 std::shared_ptr<const Pipeline::Reference> Pipeline::LookupReference(
     const proto::Lease& lease) const {
   std::lock_guard lock(mutex_);
+  return KnownReference(lease);
+}
+
+std::shared_ptr<const Pipeline::Reference> Pipeline::KnownReference(
+    const proto::Lease& lease) const {
   std::string identity = IdentityOf(lease);
   for (const auto& reference : references_) {
     if (reference->identity == identity) return reference;
@@ -231,7 +240,7 @@ std::shared_ptr<const Pipeline::Reference> Pipeline::LookupReference(
   return nullptr;
 }
 
-std::shared_ptr<const Pipeline::Reference> Pipeline::FindReference(Servant& builder,
+std::shared_ptr<const Pipeline::Reference> Pipeline::FindReference(Servant& builder, Place place,
                                                                    const proto::Lease& lease) {
   if (auto known = LookupReference(lease); known != nullptr) return known;
   auto reference = std::make_shared<Reference>();
@@ -243,7 +252,8 @@ std::shared_ptr<const Pipeline::Reference> Pipeline::FindReference(Servant& buil
   request.set_elements(kCheckedElements);
   proto::BuildReply reply;
   std::string message;
-  Outcome outcome = Build(builder, request, kPrepareTimeout, &reply, &reference->object, &message);
+  Outcome outcome =
+      Build(builder, place, request, kPrepareTimeout, &reply, &reference->object, &message);
   if (outcome != Outcome::kOk) {
     reference->failure = "the reference kernel cannot be built: " + message;
   } else if (reply.workload_hash() != lease.workload_hash()) {
@@ -259,8 +269,8 @@ std::shared_ptr<const Pipeline::Reference> Pipeline::FindReference(Servant& buil
   return reference;
 }
 
-void Pipeline::BuildGroup(Servant& builder, Group group) {
-  auto reference = FindReference(builder, *group.lease);
+void Pipeline::BuildGroup(Servant& builder, Place place, Group group) {
+  auto reference = FindReference(builder, place, *group.lease);
   if (!reference->failure.empty()) {
     return FinishAll(group, Outcome::kInfrastructure, reference->failure);
   }
@@ -273,8 +283,8 @@ void Pipeline::BuildGroup(Servant& builder, Group group) {
     proto::BuildReply reply;
     std::string message;
     ScopedFd object;
-    Outcome outcome =
-        Build(builder, request, group.lease->build_timeout_seconds(), &reply, &object, &message);
+    Outcome outcome = Build(builder, place, request, group.lease->build_timeout_seconds(), &reply,
+                            &object, &message);
     if (outcome != Outcome::kOk) {
       proto::CandidateResult result;
       result.set_outcome(ToProto(outcome));
@@ -304,7 +314,27 @@ void Pipeline::BuildLoop() {
       group = std::move(to_build_.front());
       to_build_.pop_front();
     }
-    BuildGroup(builder, std::move(group));
+    BuildGroup(builder, Place::kFreeCores, std::move(group));
+  }
+}
+
+bool Pipeline::HelpIsWanted() const {
+  return to_build_.size() > 1 && to_run_.empty() && !timing_ &&
+         KnownReference(*to_build_.front().lease) != nullptr;
+}
+
+void Pipeline::HelpLoop() {
+  Servant builder(BuilderJail(options_));
+  while (true) {
+    Group group;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || HelpIsWanted(); });
+      if (stopping_) return;
+      group = std::move(to_build_.front());
+      to_build_.pop_front();
+    }
+    BuildGroup(builder, Place::kTimingCores, std::move(group));
   }
 }
 
@@ -335,6 +365,7 @@ void Pipeline::MeasureGroup(Servant& runner, std::set<uint64_t>& prepared, Group
   measure.set_key(reference->key);
   measure.set_incumbent_us(group.specs[0].incumbent_us());
   measure.set_precise(group.specs[0].final());
+  measure.set_control_reference_us(group.lease->control_reference_us());
   measure.set_budget_seconds(options_.timing_budget_seconds *
                              (group.specs[0].final() ? 4.0 * group.specs.size() : 1.0));
   measure.mutable_error_scale()->Add(group.error_scales.begin(), group.error_scales.end());
@@ -409,10 +440,16 @@ void Pipeline::RunLoop() {
       if (stopping_) return;
       group = std::move(to_run_.front());
       to_run_.pop_front();
+      timing_ = true;
       changed_.notify_all();
     }
-    std::lock_guard quiet(quiet_);
-    MeasureGroup(runner, prepared, std::move(group));
+    {
+      std::lock_guard quiet(quiet_);
+      MeasureGroup(runner, prepared, std::move(group));
+    }
+    std::lock_guard lock(mutex_);
+    timing_ = false;
+    changed_.notify_all();
   }
 }
 

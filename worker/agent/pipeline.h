@@ -1,8 +1,9 @@
 // Builds and times what was leased: one thread feeds kernel-builder, one feeds measure-runner, so
 // that the next candidates are built while one is timed.
 //
-// Where a core is left that nobody times on, builds run there. Where none is, a build waits while a
-// candidate is timed and the other way round.
+// Where a core is left that nobody times on, builds run there, and a second kernel-builder builds
+// on a timing core whenever nothing waits to be timed: building takes longer than timing. Where
+// none is left, a build waits while a candidate is timed and the other way round.
 #pragma once
 
 #include <chrono>
@@ -79,16 +80,25 @@ class Pipeline {
     std::string failure;  // why there is none
   };
 
+  enum class Place { kFreeCores, kTimingCores };
+
   void BuildLoop();
+  void HelpLoop();
   void RunLoop();
-  void BuildGroup(Servant& builder, Group group);
+  void BuildGroup(Servant& builder, Place place, Group group);
+  // Whether nothing waits to be timed and the next group can be built without a new reference.
+  // REQUIRES mutex_.
+  bool HelpIsWanted() const;
   void MeasureGroup(Servant& runner, std::set<uint64_t>& prepared, Group group);
   Answer CallRunner(Servant& runner, std::set<uint64_t>& prepared,
                     const proto::RunnerRequest& request, const std::vector<int>& fds,
                     double timeout, proto::RunnerReply* reply);
-  std::shared_ptr<const Reference> FindReference(Servant& builder, const proto::Lease& lease);
+  std::shared_ptr<const Reference> FindReference(Servant& builder, Place place,
+                                                 const proto::Lease& lease);
   std::shared_ptr<const Reference> LookupReference(const proto::Lease& lease) const;
-  Outcome Build(Servant& builder, const proto::BuildRequest& request, double timeout,
+  // The same. REQUIRES mutex_.
+  std::shared_ptr<const Reference> KnownReference(const proto::Lease& lease) const;
+  Outcome Build(Servant& builder, Place place, const proto::BuildRequest& request, double timeout,
                 proto::BuildReply* reply, ScopedFd* object, std::string* message);
   std::vector<int> BuilderCores() const;
   void AddTime(double& sum, std::chrono::steady_clock::time_point start);
@@ -103,6 +113,7 @@ class Pipeline {
   bool stopping_ = false;
   std::deque<Group> to_build_;
   std::deque<Group> to_run_;
+  bool timing_ = false;  // the run thread has a group
   std::vector<proto::CandidateResult> results_;
   int backlog_ = 0;
   uint64_t done_ = 0;
@@ -111,7 +122,7 @@ class Pipeline {
   std::list<std::shared_ptr<const Reference>> references_;  // most recently used first
 
   std::mutex quiet_;  // held by whoever may disturb the other, where they share cores
-  std::thread build_thread_, run_thread_;
+  std::thread build_thread_, help_thread_, run_thread_;
 };
 
 }  // namespace temper::agent

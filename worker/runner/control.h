@@ -1,5 +1,5 @@
-// The control kernel: a fixed amount of fused multiply-adds in registers, timed in turns with
-// candidates. Its rate is the peak of the core at that moment.
+// The control kernel: a fixed amount of fused multiply-adds in registers, the same in every process
+// on a machine, timed in turns with candidates. Its rate is the peak of the core at that moment.
 #pragma once
 
 #include <cstdint>

@@ -15,6 +15,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+constexpr double kFarReference = 3;  // a core's speed drifts by less than so many times
+
 double Since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
@@ -259,6 +261,11 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
   if (request.min_relative_error() > 0) options.min_relative_error = request.min_relative_error();
   options.precise = request.precise();
   options.control_reference_seconds = control_reference_seconds_;
+  // One of another machine would only add an error.
+  double given = request.control_reference_us() * 1e-6 / control_reference_seconds_;
+  if (given > 1 / kFarReference && given < kFarReference) {
+    options.control_reference_seconds = request.control_reference_us() * 1e-6;
+  }
   std::vector<std::function<double(int)>> kernels;
   temper_context* context = temper_pool_context(pool_);
   for (int i : right) {

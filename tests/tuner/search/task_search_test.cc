@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/schedule/legality.h"
 #include "compiler/te/canonical.h"
 #include "tests/support/programs.h"
+#include "tuner/search/evaluate.h"
 
 namespace temper::tuner {
 namespace {
@@ -88,6 +90,33 @@ TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
   EXPECT_LT(best, 0.9 * first);
   ASSERT_FALSE(search.elites().empty());
   EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
+}
+
+TEST(TaskSearch, HintsAreProposedFirstAndOnce) {
+  te::Program program = te::Canonicalize(testing::MatmulBiasRelu(128, 128, 128));
+  auto model = costmodel::MakePriorModel();
+  TaskSearch search(SpacesOf(program, Avx512(), 1), 1);
+  Rng rng(9);
+  std::vector<Hash> hints;
+  for (int i = 0; i < 8; ++i) {
+    Decision decision = search.spaces()[0].Sample(rng, 0);
+    schedule::Schedule s = search.spaces()[0].Emit(decision);
+    if (!Describe(search.spaces()[0], s).ok()) continue;
+    hints.push_back(schedule::ScheduleHash(s));
+    search.Suggest(0, decision);
+    search.Suggest(0, decision);
+  }
+  ASSERT_GE(hints.size(), 6u);
+  std::vector<Hash> proposed;
+  for (int round = 0; round < 3; ++round) {
+    for (const Scored& s : search.Propose(10, *model)) {
+      proposed.push_back(schedule::ScheduleHash(s.schedule));
+    }
+  }
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(proposed[i], hints[i]);
+  for (const Hash& hint : hints) {
+    EXPECT_EQ(std::count(proposed.begin(), proposed.end(), hint), 1);
+  }
 }
 
 TEST(TaskSearch, TheSameSeedAndResultsGiveTheSameProposals) {

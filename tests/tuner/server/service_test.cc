@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/lower/lower.h"
+#include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
 #include "compiler/wire/wire_program.h"
 #include "compiler/wire/wire_target.h"
@@ -289,6 +290,49 @@ TEST_F(ServiceTest, WhatAJobLearnedStartsTheNextAndAnswersCompilers) {
   EXPECT_EQ(search_.known_tasks[0].results[0].us, 100);
 }
 
+TEST_F(ServiceTest, ImportedRecordsStartAJobWarm) {
+  std::vector<db::Record> records;
+  for (int i = 0; i < 100; ++i) {
+    db::Record r;
+    te::Program program = te::Canonicalize(MatmulBiasRelu(64, 64 + 8 * (i % 2), 64));
+    schedule::Schedule schedule = lower::ReferenceSchedule(program, target_);
+    schedule.workload = te::WorkloadHash(program);
+    schedule.alternative = i;  // distinct
+    r.key = {schedule.workload, Fingerprint(target_), 1, "strict"};
+    r.schedule_hash = schedule::ScheduleHash(schedule);
+    r.workload_text = te::CanonicalText(program);
+    r.task_name = "imported";
+    r.flops = te::FlopCount(program);
+    r.micro_architecture = MicroArchitecture(target_);
+    r.target_text = TargetText(target_);
+    r.schedule = schedule::ToText(schedule);
+    r.median_us = 100 + i;
+    r.samples = {100.0F + static_cast<float>(i)};
+    records.push_back(r);
+  }
+  // Another machine's times of the second workload do not count beside our own.
+  records.push_back(records[1]);
+  records.back().key.target = "elsewhere";
+  records.back().median_us = 1;
+  auto merged = store_.Merge(records);
+  ASSERT_TRUE(merged.ok()) << merged.status().ToString();
+  auto request = JobRequest();
+  request.clear_tasks();
+  auto* task = request.add_tasks();
+  task->set_weight(1);
+  *task->mutable_workload() = wire::ToProto(te::Canonicalize(MatmulBiasRelu(64, 80, 64)));
+  RegisterWorker();
+  ASSERT_TRUE(service_->SubmitJob(request).ok());
+  Search();
+  ASSERT_EQ(search_.known_tasks.size(), 2u);
+  EXPECT_EQ(search_.known_tasks[0].results.front().us, 101) << "the nearest in size comes first";
+  EXPECT_EQ(search_.known_tasks[1].results.front().us, 100);
+  for (const KnownTask& known : search_.known_tasks) {
+    EXPECT_EQ(known.results.size(), 50u);
+    EXPECT_GE(known.results.front().us, 100);
+  }
+}
+
 TEST_F(ServiceTest, AJobRunsWithoutAStoredModelThatIsPoisoned) {
   db::StoredModel poisoned{
       Fingerprint(target_),       MicroArchitecture(target_), costmodel::kFeaturesVersion, 10, 1,
@@ -317,6 +361,31 @@ TEST_F(ServiceTest, ReportingTwiceIsHarmless) {
   Search();
   EXPECT_EQ(Watch(job).trials(), 2);
   EXPECT_EQ(search_.seen.size(), 2u);
+}
+
+TEST_F(ServiceTest, AllTimesOfATargetAreRelativeToOneSpeed) {
+  uint64_t worker = RegisterWorker();
+  Submit();
+  Search();
+  auto first = Sync(worker, 1);
+  ASSERT_TRUE(first.ok());
+  ASSERT_EQ(first->leases_size(), 1);
+  EXPECT_EQ(first->leases(0).control_reference_us(), 0) << "nothing is known yet";
+  proto::CandidateResult result = Ok(Specs(*first)[0]);
+  result.set_control_us(60);
+  result.set_drift(1.2);
+  auto second = Sync(worker, 1, {result}, 1);
+  ASSERT_TRUE(second.ok());
+  ASSERT_EQ(second->leases_size(), 1);
+  EXPECT_DOUBLE_EQ(second->leases(0).control_reference_us(), 50);
+
+  Restart();
+  worker = RegisterWorker("later");
+  Search();
+  auto third = Sync(worker, 1);
+  ASSERT_TRUE(third.ok());
+  ASSERT_EQ(third->leases_size(), 1);
+  EXPECT_DOUBLE_EQ(third->leases(0).control_reference_us(), 50) << "the records know it";
 }
 
 TEST_F(ServiceTest, NothingIsSettledThatIsNotStored) {
