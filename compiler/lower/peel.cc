@@ -28,10 +28,8 @@ int64_t CountStores(const Stmt& s) {
     case StmtKind::kAllocate:
       return kTooMany;
     case StmtKind::kFor: {
-      const int64_t extent = ConstantOr(s->extent, -1);
-      const bool vanishes = s->bind == Bind::kVector || s->bind == Bind::kUnroll || extent == 1;
-      if (!vanishes || extent < 0) return kTooMany;
-      count = CountStores(s->body()) * (s->bind == Bind::kVector ? 1 : extent);
+      const int64_t copies = s->bind == Bind::kUnroll ? ConstantOr(s->extent, kTooMany) : 1;
+      count = CountStores(s->body()) * copies;
       break;
     }
     default:
