@@ -125,8 +125,16 @@ double LiveVectorsOf(const StoreView& s, const AccessView& a, const Body& body, 
     if (static_cast<int>(l) == body.vector || result.stride[l] != 0 || a.stride[l] == 0) continue;
     const double apart = static_cast<double>(s.loops[l].extent) * a.footprint[l + 1].elements;
     if (a.footprint[l].elements >= apart) continue;
+    double until = 1;  // so many steps later it is used again
+    for (size_t t = l + 1; t < s.loops.size(); ++t) {
+      const double times = std::abs(a.stride[t] / a.stride[l]);
+      if (static_cast<int>(t) != body.vector && times == std::floor(times) &&
+          times < static_cast<double>(s.loops[l].extent)) {
+        until = std::max(until, times);
+      }
+    }
     const bool along = body.vector >= 0 && a.stride[body.vector] != 0;
-    return a.footprint[l + 1].elements /
+    return std::min(a.footprint[l].elements, a.footprint[l + 1].elements * until) /
            (along ? static_cast<double>(s.loops[body.vector].extent) : 1);
   }
   double inside = 1, moved = 1;

@@ -281,8 +281,7 @@ class TileRule final : public NestRule {
   int64_t KeptOverUnrolled(const Read& read, const std::vector<AxisTile>& tiles,
                            KnobValues v) const {
     const auto& order = reduce_order_[v[kReduceOrder]];
-    std::vector<std::pair<int, int64_t>>
-        steps;  // axes and extents of unrolled loops, outer to inner
+    std::vector<std::pair<int, int64_t>> steps;  // unrolled loops, outer to inner: axis, extent
     if (UnrollsSecond(v)) {
       const int a = order[order.size() - 2];
       steps.emplace_back(a, AnchorExtent(a));
@@ -298,16 +297,20 @@ class TileRule final : public NestRule {
           if (c != 0) points *= steps[m].second;
           last += c * (steps[m].second - 1);
         }
-        bool tiled = false;
+        const int64_t step = std::abs(dim.coefficients[steps[n].first]);
+        int64_t until = 0;  // so many steps later it is used again
         for (size_t i = 0; i < Anchor().spatial.size(); ++i) {
           const int r = nest_.root_axis[i];
           const int64_t c = std::abs(dim.coefficients[i]);
           if (r < 0 || r == vector_ || c == 0) continue;
-          tiled |= tiles[r].tile > 1;
           points *= tiles[r].tile;
           last += c * (tiles[r].tile - 1);
+          if (step != 0 && tiles[r].tile > 1) until = std::max<int64_t>(c / step, 1);
         }
-        slides |= tiled && dim.coefficients[steps[n].first] != 0;
+        if (until >= steps[n].second) until = 0;
+        slides |= until > 0;
+        points *= std::max<int64_t>(until, 1);
+        last += step * std::max<int64_t>(until - 1, 0);
         distinct *= std::min(points, last + 1);
       }
       if (slides) return distinct;

@@ -108,15 +108,30 @@ TEST(PeelTest, ALargeBodyIsNotDoubled) {
   EXPECT_EQ(counts.masked, 40);
 }
 
-// Tiles with a loop inside, such as a product's, stay one piece of code.
-TEST(PeelTest, LoopsAroundLoopsAreLeftAlone) {
+// The masked loop need not be the innermost.
+TEST(PeelTest, LoopsAroundLoopsArePeeledToo) {
   Row row(197);
   const Expr k = tir::Var(row.f.next_var++, "k");
   const Stmt outer = row.f.body;
   row.f.body = tir::For(outer->var, outer->min, outer->extent, outer->bind,
                         tir::For(k, 0, 3, Bind::kSerial, outer->body()));
   const Counts counts = row.Finished();
-  EXPECT_EQ(counts.loops, 2);
+  EXPECT_EQ(counts.loops, 3);
+  EXPECT_EQ(counts.plain, 1);
+  EXPECT_EQ(counts.masked, 1);
+}
+
+// A tile that is held in registers, such as a product's, stays one piece of code.
+TEST(PeelTest, LoopsAroundBuffersAreLeftAlone) {
+  Row row(197);
+  tir::Buffer tile{.name = "tile", .dtype = DType::kFloat32, .shape = {16}};
+  tile.scope = tir::Scope::kStack;
+  row.f.buffers.push_back(tile);
+  const Stmt outer = row.f.body;
+  row.f.body =
+      tir::For(outer->var, outer->min, outer->extent, outer->bind, tir::Allocate(2, outer->body()));
+  const Counts counts = row.Finished();
+  EXPECT_EQ(counts.loops, 1);
   EXPECT_EQ(counts.plain, 0);
   EXPECT_EQ(counts.masked, 1);
 }
