@@ -44,7 +44,27 @@ class Finisher {
   }
 
  private:
-  Expr Value(const Expr& e) { return tir::Simplifier(map_, bounds_).Simplify(e); }
+  Expr Value(const Expr& e) { return WithoutCertainty(tir::Simplifier(map_, bounds_).Simplify(e)); }
+
+  // Loads whose predicate always holds have none.
+  static Expr WithoutCertainty(const Expr& value) {
+    auto certain = [](const Expr& e) {
+      return e->kind() == ExprKind::kLoad && e->has_predicate() &&
+             e->predicate()->kind() == ExprKind::kIntImm && e->predicate()->int_value() != 0;
+    };
+    bool any = false;
+    tir::Visit(value, [&](const Expr& e) {
+      any = any || certain(e);
+      return !any;
+    });
+    if (!any) return value;
+    return tir::Rewrite(value, [&](const Expr& e) -> Expr {
+      if (!certain(e)) return {};
+      std::vector<Expr> indices;
+      for (const Expr& i : e->indices()) indices.push_back(WithoutCertainty(i));
+      return tir::Load(e->buffer(), e->type().dtype, indices);
+    });
+  }
 
   Stmt Rebuild(const Stmt& s) {
     if (!status_.ok()) return s;

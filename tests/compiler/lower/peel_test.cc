@@ -25,7 +25,13 @@ struct Counts {
 
 void Count(const Stmt& s, Counts* counts) {
   counts->loops += s->kind == StmtKind::kFor;
-  if (s->kind == StmtKind::kStore) ++(s->predicate ? counts->masked : counts->plain);
+  if (s->kind == StmtKind::kStore) {
+    ++(s->predicate ? counts->masked : counts->plain);
+    tir::Visit(s->value, [&](const Expr& e) {
+      if (e->kind() == tir::ExprKind::kLoad) EXPECT_EQ(e->has_predicate(), bool(s->predicate));
+      return true;
+    });
+  }
   for (const Stmt& c : s->children) Count(c, counts);
 }
 
@@ -45,10 +51,12 @@ struct Row {
     f.next_var = 3;
     const Expr i = j * Index(16 * unroll) + u * Index(16) + v;
     std::vector<Expr> at = {i};
-    const Expr value = tir::Load(0, DType::kFloat32, at) * tir::FloatImm(DType::kFloat32, 2);
+    const Expr inside = tir::Lt(i, Index(n));
+    const Expr value =
+        tir::Load(0, DType::kFloat32, at, inside) * tir::FloatImm(DType::kFloat32, 2);
     std::vector<Stmt> stores;
     for (int64_t c = 0; c < copies; ++c) stores.push_back(tir::Store(1, at, value));
-    Stmt s = tir::If(tir::Lt(i, Index(n)), tir::Block(std::move(stores)));
+    Stmt s = tir::If(inside, tir::Block(std::move(stores)));
     s = tir::For(v, 0, 16, Bind::kVector, s);
     s = tir::For(u, 0, Index(unroll), Bind::kUnroll, s);
     f.body = tir::For(j, 0, Index((n + 16 * unroll - 1) / (16 * unroll)), Bind::kSerial, s);
