@@ -193,6 +193,18 @@ Status CheckSplitReduction(const te::Program& p, const Step& step, size_t number
   return OkStatus();
 }
 
+// max over v > -inf ? v : -inf, and so for a minimum.
+bool PassesOverNan(const te::Stage& stage) {
+  const bool max = stage.combiner == te::Combiner::kMax;
+  if (!max && stage.combiner != te::Combiner::kMin) return false;
+  const Expr& body = stage.body;
+  if (body->kind() != ExprKind::kSelect || body->operand(0)->kind() != ExprKind::kLt) return false;
+  const Expr least = te::Identity(stage.combiner, body->type().dtype);
+  const Expr &low = body->operand(0)->operand(0), &high = body->operand(0)->operand(1);
+  return IsFloat(body->type().dtype) && tir::Equal(body->operand(2), least) &&
+         tir::Equal(max ? low : high, least) && tir::Equal(max ? high : low, body->operand(1));
+}
+
 Status ApplySplitReduction(te::Program& p, const Step& step, size_t number) {
   TEMPER_RETURN_IF_ERROR(CheckSplitReduction(p, step, number));
   const te::Stage original = p.stages[step.target];
@@ -230,6 +242,14 @@ Status ApplySplitReduction(te::Program& p, const Step& step, size_t number) {
   index.push_back(rest.reduce.back().var);
   InsertStage(p, step.target, std::move(parts), std::move(tensor));
   rest.body = p.Read(static_cast<int>(p.tensors.size()) - 1, index);
+  // An extreme that passes NaN over does so in its parts too: said again, it spares the combination
+  // of the lanes the search for NaN.
+  if (PassesOverNan(original)) {
+    const Expr least = original.body->operand(2);
+    const bool max = original.combiner == te::Combiner::kMax;
+    const Expr beyond = max ? tir::Lt(least, rest.body) : tir::Lt(rest.body, least);
+    rest.body = tir::Select(beyond, rest.body, least);
+  }
   p.stages[step.target + 1] = std::move(rest);
   return OkStatus();
 }

@@ -22,7 +22,9 @@ std::vector<int> Iota(int first, int count) {
 // Whether a float is surely no NaN: a number, or a choice of one against what is more or less.
 bool IsNumber(const Expr& e) {
   if (e->kind() == ExprKind::kFloatImm) return !std::isnan(e->float_value());
-  if (e->kind() == ExprKind::kBroadcast) return IsNumber(e->operand(0));
+  if (e->kind() == ExprKind::kBroadcast || e->kind() == ExprKind::kReduceLanes) {
+    return IsNumber(e->operand(0));
+  }
   if (e->kind() != ExprKind::kSelect || !IsNumber(e->operand(2))) return false;
   const Expr &c = e->operand(0), &yes = e->operand(1);
   if (c->kind() == ExprKind::kLt || c->kind() == ExprKind::kLe) {
@@ -205,6 +207,8 @@ Value* KernelEmitter::EmitTailMask(const Expr& e) {
 
 Value* KernelEmitter::EmitReduceLanes(const Expr& e) {
   Value* v = Emit(e->operand(0));
+  const bool extreme = e->combiner() == ExprKind::kMax || e->combiner() == ExprKind::kMin;
+  const bool numbers = extreme && e->type().dtype == DType::kFloat32 && IsNumber(e->operand(0));
   for (int lanes = e->operand(0)->lanes() / 2; lanes > 0; lanes /= 2) {
     Value* low;
     Value* high;
@@ -215,7 +219,8 @@ Value* KernelEmitter::EmitReduceLanes(const Expr& e) {
       low = b_.CreateShuffleVector(v, Iota(0, lanes));
       high = b_.CreateShuffleVector(v, Iota(lanes, lanes));
     }
-    v = ops_.Binary(e->combiner(), e->type().dtype, low, high);
+    v = numbers ? ops_.MinMaxOfNumber(e->combiner() == ExprKind::kMax, low, high)
+                : ops_.Binary(e->combiner(), e->type().dtype, low, high);
   }
   return v;
 }

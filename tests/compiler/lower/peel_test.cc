@@ -28,7 +28,9 @@ void Count(const Stmt& s, Counts* counts) {
   if (s->kind == StmtKind::kStore) {
     ++(s->predicate ? counts->masked : counts->plain);
     tir::Visit(s->value, [&](const Expr& e) {
-      if (e->kind() == tir::ExprKind::kLoad) EXPECT_EQ(e->has_predicate(), bool(s->predicate));
+      if (e->kind() == tir::ExprKind::kLoad) {
+        EXPECT_EQ(e->has_predicate(), bool(s->predicate));
+      }
       return true;
     });
   }
