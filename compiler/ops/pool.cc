@@ -113,6 +113,49 @@ void DefineIndices(Emitter& e, const Pool& pool, const PaddedImage& image, int l
 
 }  // namespace
 
+namespace {
+
+// Whether each window, without gaps, has an element of the operand: then the nearest one may stand
+// for those outside, which is in the window too.
+bool NearestIsInside(const Window& w) {
+  for (size_t d = 0; d < w.rank(); ++d) {
+    const int64_t last_start = (w.output[d] - 1) * w.strides[d] - w.pads_before[d];
+    if (w.dilations[d] != 1 || w.pads_before[d] >= w.kernel[d] || last_start >= w.input[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Spares the padded copy that other fills than zero need.
+void DefineLargestOfNearest(Emitter& e, const Pool& pool) {
+  const int x = e.Input(0);
+  const size_t first = FirstSpatial(pool.channel_axis);
+  PaddedImage image;
+  image.tensor = e.TensorOf(x);
+  image.offset.assign(pool.window.rank() + 2, 0);
+  e.Define(e.Output(0), e.AddReduction(pool.out, pool.reduced, te::Combiner::kMax, "",
+                                       [&](const Indices& point, const Indices& r) {
+                                         const auto position =
+                                             std::span(point).subspan(first, pool.window.rank());
+                                         Indices at = WindowIndices(
+                                             pool.window, pool.channel_axis, image, point[0],
+                                             point[pool.channel_axis], position, pool.Taps(r));
+                                         for (size_t d = 0; d < pool.window.rank(); ++d) {
+                                           const Expr last(pool.window.input[d] - 1);
+                                           if (pool.window.Before(d) > 0) {
+                                             at[first + d] = tir::Max(at[first + d], Expr(0));
+                                           }
+                                           if (pool.window.After(d) > 0) {
+                                             at[first + d] = tir::Min(at[first + d], last);
+                                           }
+                                         }
+                                         return e.ReadTensor(image.tensor, at);
+                                       }));
+}
+
+}  // namespace
+
 Status BuildMaxPool(Emitter& e) {
   TEMPER_ASSIGN_OR_RETURN(const Pool pool, PoolOf(e));
   const int x = e.Input(0);
@@ -130,6 +173,12 @@ Status BuildMaxPool(Emitter& e) {
     } else if (type != DType::kUInt8) {
       return e.Refuse("operands of type " + std::string(Name(type)) + " are not supported");
     }
+  }
+  const bool in_halo = zeros && HaloHolds(e, x, pool.window, pool.channel_axis);
+  if (pool.window.ReadsOutside() && !in_halo && e.Output(1) == graph::kNone &&
+      NearestIsInside(pool.window)) {
+    DefineLargestOfNearest(e, pool);
+    return OkStatus();
   }
   const PaddedImage image = Pad(e, x, pool.window, pool.channel_axis, fill);
   const int largest = e.AddReduction(

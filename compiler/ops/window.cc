@@ -113,6 +113,17 @@ Halo WantedHalo(const graph::Graph& graph, const graph::Node& node) {
   return halo;
 }
 
+bool HaloHolds(Emitter& e, int value, const Window& window, int channel_axis) {
+  const te::Tensor& source = e.program().tensors[e.TensorOf(value)];
+  bool holds = !source.halo_before.empty();
+  for (size_t d = 0; holds && d < window.rank(); ++d) {
+    const size_t axis = FirstSpatial(channel_axis) + d;
+    holds = source.halo_before[axis] >= window.Before(d) &&
+            source.halo_after[axis] >= window.After(d) && axis + 1 < source.shape.size();
+  }
+  return holds;
+}
+
 PaddedImage Pad(Emitter& e, int value, const Window& window, int channel_axis, double fill) {
   PaddedImage image;
   image.tensor = e.TensorOf(value);
@@ -121,15 +132,11 @@ PaddedImage Pad(Emitter& e, int value, const Window& window, int channel_axis, d
   image.offset.assign(rank, 0);
   if (!window.ReadsOutside()) return image;
   const size_t first = FirstSpatial(channel_axis);
-  bool in_halo = fill == 0 && !source.halo_before.empty();
+  if (fill == 0 && HaloHolds(e, value, window, channel_axis)) return image;
   graph::Shape padded = source.shape;
   for (size_t d = 0; d < window.rank(); ++d) {
-    const size_t axis = first + d;
-    in_halo = in_halo && source.halo_before[axis] >= window.Before(d) &&
-              source.halo_after[axis] >= window.After(d);
-    padded[axis] += window.Before(d) + window.After(d);
+    padded[first + d] += window.Before(d) + window.After(d);
   }
-  if (in_halo) return image;
   for (size_t d = 0; d < window.rank(); ++d) image.offset[first + d] = window.Before(d);
   image.tensor = e.AddPoints(padded, ".pad", [&](const Indices& point) {
     Indices inner;

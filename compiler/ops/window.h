@@ -52,6 +52,9 @@ struct PaddedImage {
   std::vector<int64_t> offset;  // per dimension
 };
 
+// Whether the operand is stored with zeros around it as far as the window reads.
+bool HaloHolds(Emitter& e, int value, const Window& window, int channel_axis);
+
 // Reads go to the operand itself where the window stays inside, or where `fill` is zero and its
 // halo is wide enough; else a stage is added that pads it with `fill`.
 PaddedImage Pad(Emitter& e, int value, const Window& window, int channel_axis, double fill);

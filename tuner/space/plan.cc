@@ -9,7 +9,7 @@
 namespace temper::tuner {
 namespace {
 
-constexpr int64_t kMaxRowBytes = 64 << 10;  // of one member's row on the stack
+constexpr int64_t kMaxRowBytes = 128 << 10;  // of one member's row on the stack
 
 class Planner {
  public:
