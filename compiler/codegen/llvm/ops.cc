@@ -135,13 +135,14 @@ Value* Ops::FloatBinary(ExprKind kind, Value* x, Value* y) {
   }
 }
 
-// x86's minimum and maximum return their second operand when one is NaN: with a number first
-// they pass the second's NaN on, and otherwise the first's is put back.
+// x86's minimum and maximum return their second operand when one is NaN: with a number first they
+// pass the second's NaN on, and otherwise the first's is put back. The second is what is
+// accumulated, which so waits for no comparison.
 Value* Ops::MinMax(bool is_max, Value* x, Value* y) {
-  if (IsNumber(y)) std::swap(x, y);
-  Value* r = MinMaxOfNumber(is_max, x, y);
-  if (IsNumber(x)) return r;
-  return b_.CreateSelect(b_.CreateFCmpUNO(x, x), x, r);
+  if (IsNumber(x)) std::swap(x, y);
+  Value* r = MinMaxOfNumber(is_max, y, x);
+  if (IsNumber(y)) return r;
+  return b_.CreateSelect(b_.CreateFCmpUNO(y, y), y, r);
 }
 
 Value* Ops::MinMaxOfNumber(bool is_max, Value* number, Value* y) {
