@@ -1,10 +1,14 @@
 // A compiled model as lists of kernel calls: what the generated `run` of a temper_module does.
 //
 // The kernels are hidden symbols of other objects in the same link; the weights are the hidden
-// symbol `temper_weights` (elf_weights.h). Every argument is found in one of four places.
+// symbol `temper_weights` (elf_weights.h). Every argument is found in one of five places.
+//
+// An If or Loop is a step too. The steps that it runs come right behind it, `nested` of them, those
+// of inner ones among them; the others run in order.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,16 +21,61 @@ enum class Place : uint8_t {
   kWeights,  // offset: bytes into temper_weights
   kInput,    // offset: which input of the model
   kOutput,   // offset: which output of the model
+  kPointer,  // offset: bytes into the arena, where a pointer to it lies
 };
 
 struct ModuleArg {
   Place place = Place::kArena;
   int64_t offset = 0;
+  int64_t within = 0;  // bytes into what is there
+};
+
+// Extents that a step leaves at `at` in the arena, int64, for an output whose extents only the run
+// knows. -1: the number of trips that the loop took.
+struct ModuleExtents {
+  int64_t at = 0;
+  std::vector<int64_t> extents;
+};
+
+// An If: the condition is one bool; the first `then_steps` of the nested steps are run, or the
+// others.
+struct ModuleIf {
+  ModuleArg condition;
+  int then_steps = 0;
+  std::vector<ModuleExtents> then_extents, else_extents;
+};
+
+// A Loop. Offsets are bytes into the arena. It runs while trips and conditions allow:
+//   before     counter = 0; in[i] -> initial[i]; out[i] -> buffers[i][0]; row[i] -> base[i]
+//   each trip  the nested steps; in[i] = out[i]; out[i] -> the other buffer; row[i] += bytes[i];
+//              counter += 1
+struct ModuleLoop {
+  std::optional<ModuleArg> trips;           // int64; absent: no limit
+  std::optional<ModuleArg> condition;       // bool, before the first trip
+  std::optional<ModuleArg> next_condition;  // bool, left by each trip
+  int64_t max_trips = -1;                   // to begin another is an error (abi.h); -1: no limit
+  int64_t counter = 0;                      // int64: the number of the trip; in the end, of trips
+  struct Carried {
+    ModuleArg initial;
+    int64_t in = 0, out = 0;  // pointers
+    ModuleArg buffers[2];
+  };
+  struct Row {
+    ModuleArg base;
+    int64_t pointer = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<Carried> carried;
+  std::vector<Row> rows;
+  std::vector<ModuleExtents> extents;
 };
 
 struct ModuleStep {
-  std::string symbol;            // of the kernel
-  int runtime_op = -1;           // not -1: the runtime's operator of this number is called instead
+  std::string symbol;   // of the kernel
+  int runtime_op = -1;  // not -1: the runtime's operator of this number is called instead
+  std::optional<ModuleIf> branch;
+  std::optional<ModuleLoop> loop;
+  int nested = 0;                // steps behind it that it runs
   std::vector<ModuleArg> args;   // in the order of its argument table
   int64_t workspace_offset = 0;  // bytes into the arena, a multiple of 64
   // temper_step_info.

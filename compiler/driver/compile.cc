@@ -89,16 +89,16 @@ CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>&
     for (const codegen::ModuleValue& input : planned.inputs) {
       s.inputs.emplace_back(input.name, input.shape);
     }
-    const std::vector<ModelKernel>& kernels = model.specializations[i].kernels;
+    const std::vector<const ModelKernel*> kernels = AllKernels(model.specializations[i]);
     for (size_t k = 0; k < kernels.size(); ++k) {
-      const ModelKernel& kernel = kernels[k];
+      const ModelKernel& kernel = *kernels[k];
       const codegen::ModuleStep& step = planned.steps[k];
       KernelReport& r = report.kernels.emplace_back();
       r.specialization = static_cast<int>(i);
       r.nodes = kernel.nodes;
       r.bytes = step.bytes;
-      if (kernel.call) {
-        r.name = kernel.call->op;
+      if (kernel.workload < 0) {
+        r.name = kernel.call ? kernel.call->op : kernel.control_op;
         continue;
       }
       r.name = model.workloads[kernel.workload].name;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "compiler/graph/control_flow.h"
 #include "compiler/graph/pipeline.h"
 #include "compiler/graph/verify.h"
 #include "compiler/import/import.h"
@@ -130,14 +131,14 @@ bool SharesStorage(const graph::Graph& graph, const partition::Kernel& kernel) {
 }
 
 // Whether parts of the result would lie where the model's caller has its buffers.
-bool HoldsPartsForCaller(const Specialization& model, const partition::Kernel& view) {
+bool HoldsPartsForCaller(const KernelBody& model, const partition::Kernel& view) {
   if (model.part_bytes.count(view.output_values[0]) == 0) return false;
   const graph::Value& owner = model.graph.value(PlaceOf(model, view.input_values[0]).of);
   return owner.is_input || model.graph.IsOutput(owner.id);
 }
 
 // Every value in memory of its own, but for the parts of others.
-void PlaceValues(const partition::Partition& partition, Specialization& model) {
+void PlaceValues(const partition::Partition& partition, KernelBody& model) {
   const graph::Graph& graph = model.graph;
   for (int v = 0; v < graph.value_count(); ++v) model.storage.push_back({v, 0});
   for (const auto& [value, place] : partition.places) {
@@ -179,13 +180,25 @@ std::vector<std::string> WrongDeclarations(
 
 }  // namespace
 
-partition::Placement PlaceOf(const Specialization& model, int value) {
+partition::Placement PlaceOf(const KernelBody& model, int value) {
   partition::Placement place = model.storage[value];
   while (model.storage[place.of].of != place.of) {
     place.offset += model.storage[place.of].offset;
     place.of = model.storage[place.of].of;
   }
   return place;
+}
+
+std::vector<const ModelKernel*> AllKernels(const KernelBody& body) {
+  std::vector<const ModelKernel*> all;
+  for (const ModelKernel& kernel : body.kernels) {
+    all.push_back(&kernel);
+    for (const KernelBody& nested : kernel.bodies) {
+      const auto inside = AllKernels(nested);
+      all.insert(all.end(), inside.begin(), inside.end());
+    }
+  }
+  return all;
 }
 
 std::vector<std::string> PassNames() {
@@ -268,6 +281,8 @@ class Frontend {
     importer::ImportOptions import;
     import.shapes = shapes;
     import.values = options_.values;
+    import.max_trips = options_.max_trips;
+    import.unroll_nodes = options_.unroll_nodes;
     import.outside_ops = outside_ops_;
     std::map<std::string, graph::ValueType> declared;
     import.declared_outputs = &declared;
@@ -277,6 +292,7 @@ class Frontend {
       const auto& disabled = options_.disabled_passes;
       if (std::find(disabled.begin(), disabled.end(), pass.name) != disabled.end()) continue;
       TEMPER_RETURN_IF_ERROR(pass.run(graph).WithContext(model_));
+      TEMPER_RETURN_IF_ERROR(graph::ForEachNested(graph, pass.run).WithContext(model_));
       TEMPER_RETURN_IF_ERROR(
           graph::Verify(graph).WithContext(fmt::format("{}: after pass {}", model_, pass.name)));
       if (options_.after_pass) options_.after_pass(pass.name, graph);
@@ -292,35 +308,73 @@ class Frontend {
     TEMPER_ASSIGN_OR_RETURN(graph::Graph imported, Import(shapes));
     Specialization& s = result_.specializations.emplace_back();
     s.graph = std::move(imported);
-    if (options_.shapes.size() > 1) constants_.Share(s.graph);
-    auto partition = partition::PartitionGraph(s.graph, {});
-    if (!partition.ok()) return partition.status().WithContext(model_);
-    NameLayoutKernels(s.graph, partition->kernels);
-    PlaceValues(*partition, s);
-    for (partition::Kernel& kernel : partition->kernels) AddKernel(kernel, s);
+    if (options_.shapes.size() > 1) {
+      const auto share = [&](graph::Graph& graph) { return constants_.Share(graph), OkStatus(); };
+      TEMPER_RETURN_IF_ERROR(share(s.graph));
+      TEMPER_RETURN_IF_ERROR(graph::ForEachNested(s.graph, share));
+    }
+    return AddKernels(s, 1).WithContext(model_);
+  }
+
+  // The kernels of the body's graph and of what is nested in it. `runs`: how often a run of the
+  // model goes through it.
+  Status AddKernels(KernelBody& body, double runs) {
+    TEMPER_ASSIGN_OR_RETURN(partition::Partition partition,
+                            partition::PartitionGraph(body.graph, {}));
+    NameLayoutKernels(body.graph, partition.kernels);
+    PlaceValues(partition, body);
+    for (partition::Kernel& kernel : partition.kernels) {
+      TEMPER_RETURN_IF_ERROR(AddKernel(kernel, body, runs));
+    }
     return OkStatus();
   }
 
-  void AddKernel(partition::Kernel& kernel, Specialization& s) {
-    if (SharesStorage(s.graph, kernel) && !HoldsPartsForCaller(s, kernel)) {
-      s.storage[kernel.output_values[0]] = {kernel.input_values[0], 0};
-      return;
+  Status AddKernel(partition::Kernel& kernel, KernelBody& body, double runs) {
+    if (SharesStorage(body.graph, kernel) && !HoldsPartsForCaller(body, kernel)) {
+      body.storage[kernel.output_values[0]] = {kernel.input_values[0], 0};
+      return OkStatus();
     }
-    int workload = -1;
-    if (!kernel.call) {
+    ModelKernel made;
+    made.workload = -1;
+    made.inputs = std::move(kernel.input_values);
+    made.outputs = std::move(kernel.output_values);
+    made.nodes = std::move(kernel.sources);
+    if (kernel.control) {
+      TEMPER_RETURN_IF_ERROR(AddNested(body.graph, body.graph.node(kernel.nodes[0]), runs, made));
+    } else if (kernel.call) {
+      made.call = std::move(kernel.call);
+    } else {
       te::Program program = te::Canonicalize(te::SplitGroups(te::MergeAxes(kernel.program)));
       const Hash hash = te::WorkloadHash(program);
       const auto [at, added] = known_.emplace(hash, static_cast<int>(result_.workloads.size()));
       if (added) {
         program.name = kernel.program.name;
         std::string name = NameOf(kernel.program);
-        result_.workloads.push_back({hash, std::move(program), std::move(name), 0});
+        result_.workloads.push_back({hash, std::move(program), std::move(name)});
       }
-      workload = at->second;
-      ++result_.workloads[workload].uses;
+      made.workload = at->second;
+      result_.workloads[made.workload].uses += 1;
+      result_.workloads[made.workload].runs += runs;
     }
-    s.kernels.push_back({workload, std::move(kernel.call), std::move(kernel.input_values),
-                         std::move(kernel.output_values), std::move(kernel.sources)});
+    body.kernels.push_back(std::move(made));
+    return OkStatus();
+  }
+
+  Status AddNested(const graph::Graph& graph, const graph::Node& node, double runs,
+                   ModelKernel& made) {
+    made.control = node.id;
+    made.control_op = node.op;
+    double inside = runs / 2;
+    if (node.Is("Loop")) {
+      const int64_t most = graph::MostTrips(graph, node);
+      inside = runs * (most < 0 ? kAssumedTrips : static_cast<double>(most));
+    }
+    for (const std::string& name : graph::NestedNames(node)) {
+      KernelBody& nested = made.bodies.emplace_back();
+      nested.graph = graph::Nested(node, name);
+      TEMPER_RETURN_IF_ERROR(AddKernels(nested, inside));
+    }
+    return OkStatus();
   }
 
   // The newest specialization against those before it: they differ in shapes, and in nothing else.
@@ -387,20 +441,17 @@ Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
   TEMPER_ASSIGN_OR_RETURN(ModelKernels kernels, BuildKernels(model, options, target));
   std::vector<TuningTask> tasks;
   for (KernelWorkload& workload : kernels.workloads) {
-    tasks.push_back({std::move(workload.name),
-                     std::move(workload.program),
-                     workload.hash,
-                     static_cast<double>(workload.uses),
-                     {}});
+    tasks.push_back(
+        {std::move(workload.name), std::move(workload.program), workload.hash, workload.runs, {}});
   }
   const bool several = kernels.specializations.size() > 1;
   std::set<std::pair<int, std::string>> seen;  // a node is in a kernel of each specialization
   for (const Specialization& s : kernels.specializations) {
-    for (const ModelKernel& kernel : s.kernels) {
-      if (kernel.call) continue;
-      for (const std::string& node : kernel.nodes) {
-        if (several && !seen.emplace(kernel.workload, node).second) continue;
-        tasks[kernel.workload].nodes.push_back(node);
+    for (const ModelKernel* kernel : AllKernels(s)) {
+      if (kernel->workload < 0) continue;
+      for (const std::string& node : kernel->nodes) {
+        if (several && !seen.emplace(kernel->workload, node).second) continue;
+        tasks[kernel->workload].nodes.push_back(node);
       }
     }
   }

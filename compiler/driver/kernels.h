@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "compiler/driver/extension.h"
 #include "compiler/graph/graph.h"
+#include "compiler/import/import.h"
 #include "compiler/ops/runtime_op.h"
 #include "compiler/partition/in_place.h"
 #include "compiler/target/target.h"
@@ -31,21 +32,30 @@ struct FrontendOptions {
   // One a specialization, in the order in which they are tried; none: one, with the shapes that the
   // model declares.
   std::vector<InputShapes> shapes;
-  std::map<std::string, graph::Tensor> values;  // inputs fixed when compiling (import/import.h)
-  Extensions extensions;                        // operators and passes of outside projects
-  std::vector<std::string> disabled_passes;     // by name; an unknown one is an error
+  std::map<std::string, graph::Tensor> values;    // inputs fixed when compiling (import/import.h)
+  std::map<std::string, int64_t> max_trips;       // of loops, by the node's name (import/import.h)
+  int64_t unroll_nodes = importer::kUnrollNodes;  // import/import.h
+  Extensions extensions;                          // operators and passes of outside projects
+  std::vector<std::string> disabled_passes;       // by name; an unknown one is an error
   // Called with the graph after import ("import") and after each pass, by its name. May be empty.
   std::function<void(std::string_view pass, const graph::Graph& graph)> after_pass;
 };
 
-// One kernel call of the model, in the order of execution.
+struct KernelBody;
+
+// One kernel call of a graph, in the order of execution; or an If or Loop with the calls in it.
 struct ModelKernel {
-  int workload = 0;                      // index into ModelKernels::workloads; -1 for a `call`
+  int workload = 0;  // index into ModelKernels::workloads; -1 for a `call` and for control flow
   std::optional<ops::RuntimeCall> call;  // a function of the runtime
   std::vector<int> inputs;               // graph values, one an input of the workload's program
   std::vector<int> outputs;              // graph values, one an output of it
   std::vector<std::string> nodes;  // names of the source model's nodes in it; of a kernel that
                                    // only changes a layout, that of the node it does so for
+  // Of an If or Loop: its node, and for each of its graphs the kernels, as graph::NestedNames has
+  // them. Its inputs and outputs are those of the node that are there.
+  int control = graph::kNone;
+  std::string control_op;  // "If" or "Loop"
+  std::vector<KernelBody> bodies;
 };
 
 // A distinct computation: kernels with the same one share their code and their records.
@@ -54,10 +64,13 @@ struct KernelWorkload {
   te::Program program;  // canonical
   std::string name;     // for people: "Conv+Relu 1x56x56x64"
   int uses = 0;         // kernels of the model with it, in all specializations
+  double runs = 0;      // how often a run of each calls them; where only the run knows, loops count
+                        // as kAssumedTrips trips and a branch as half a call
 };
+inline constexpr double kAssumedTrips = 16;
 
-// The model for one set of shapes.
-struct Specialization {
+// The kernels of the model's graph or of a nested one.
+struct KernelBody {
   graph::Graph graph;
   std::vector<ModelKernel> kernels;
   // By graph value: the value whose memory it shares, itself for most, and how many bytes into it.
@@ -68,8 +81,14 @@ struct Specialization {
   std::map<int, int64_t> part_bytes;
 };
 
+// The model for one set of shapes.
+using Specialization = KernelBody;
+
 // The value in whose memory this one lies, and where in it.
-partition::Placement PlaceOf(const Specialization& model, int value);
+partition::Placement PlaceOf(const KernelBody& body, int value);
+
+// All kernels, those of nested graphs right behind the If or Loop: the order of a model's steps.
+std::vector<const ModelKernel*> AllKernels(const KernelBody& body);
 
 struct ModelKernels {
   // At least one. All have inputs and outputs of the same names, types and ranks.

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <limits>
 
 #include "base/text.h"
 #include "compiler/driver/memory_plan.h"
+#include "compiler/driver/module_writer.h"
 #include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
 #include "deploy/runtime/pack.h"
@@ -90,276 +91,260 @@ Result<std::shared_ptr<const graph::Tensor>> DescribeCall(const graph::Graph& gr
   return std::shared_ptr<const graph::Tensor>(std::move(tensor));
 }
 
-// The weights of all specializations: each constant once in each form that a kernel reads.
-class WeightTable {
- public:
-  int64_t Plain(std::shared_ptr<const graph::Tensor> tensor) {
-    Weight weight;
-    weight.bytes = tensor->bytes();
-    weight.tensor = std::move(tensor);
-    return Append(std::move(weight));
+// Beyond every step.
+constexpr int kToTheEnd = std::numeric_limits<int>::max();
+
+// Indices of buffers become offsets.
+void Settle(const MemoryPlan& memory, ModuleArg& arg) {
+  if (arg.place == Place::kArena || arg.place == Place::kPointer) {
+    arg.offset = memory.offsets[arg.offset];
   }
+}
 
-  // The offset of a constant in the form that `argument` wants.
-  Result<int64_t> Find(const lower::Argument& argument, const graph::Value& value) {
-    const graph::Tensor& tensor = *value.constant;
-    std::vector<int64_t> key = {reinterpret_cast<intptr_t>(tensor.data),
-                                static_cast<int64_t>(tensor.dtype)};
-    key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
-    key.push_back(-1);
-    for (const schedule::PackDim& d : argument.pack) {
-      key.insert(key.end(), {d.axis, d.extent, d.step});
-    }
-    // The rows of a transform say which one it is.
-    key.push_back(argument.transform.rows);
-    auto [known, added] = at_.emplace(std::move(key), bytes_);
-    if (!added) return known->second;
-    Weight weight;
-    weight.tensor = value.constant;
-    weight.bytes = tensor.bytes();
-    if (!argument.pack.empty()) {
-      weight.packed = true;
-      weight.pack = PackOf(tensor, argument);
-      weight.transform = argument.transform.matrix;
-      const temper_pack pack = weight.Pack();
-      weight.bytes = temper_pack_dst_bytes(&pack);
-      if (weight.bytes < 0 || temper_pack_src_bytes(&pack) != tensor.bytes()) {
-        return Internal(fmt::format("constant '{}' cannot be packed as asked", value.name));
-      }
-    }
-    return Append(std::move(weight));
-  }
-
-  int64_t bytes() const { return bytes_; }
-  std::vector<Weight> Take() { return std::move(weights_); }
-
- private:
-  int64_t Append(Weight weight) {
-    weight.offset = bytes_;
-    bytes_ += (std::max<int64_t>(weight.bytes, 1) + kBufferAlignment - 1) / kBufferAlignment *
-              kBufferAlignment;
-    weights_.push_back(std::move(weight));
-    return weights_.back().offset;
-  }
-
-  std::vector<Weight> weights_;
-  std::map<std::vector<int64_t>, int64_t> at_;  // offset by constant and packing
-  int64_t bytes_ = 0;
-};
-
-// Lists the calls of one specialization.
-class Builder {
- public:
-  Builder(const Specialization& model, const std::vector<KernelWorkload>& workloads,
-          const std::vector<ChosenKernel>& chosen, const std::vector<int64_t>& workspace_bytes,
-          WeightTable& weights)
-      : model_(model),
-        workloads_(workloads),
-        chosen_(chosen),
-        workspace_bytes_(workspace_bytes),
-        weights_(weights) {}
-
-  Result<codegen::ModuleSpecialization> Run() {
-    AddValues();
-    for (size_t k = 0; k < model_.kernels.size(); ++k) {
-      TEMPER_RETURN_IF_ERROR(AddStep(static_cast<int>(k)));
-    }
-    TEMPER_ASSIGN_OR_RETURN(MemoryPlan memory, PlanMemory(lives_));
-    plan_.arena_bytes = memory.arena_bytes;
-    for (const OpenOutput& open : open_outputs_) {
-      plan_.outputs[open.output].shape_at = memory.offsets[open.buffer];
-    }
-    for (codegen::ModuleStep& step : plan_.steps) {
-      if (step.workspace_offset >= 0) step.workspace_offset = memory.offsets[step.workspace_offset];
-      step.workspace_offset = std::max<int64_t>(step.workspace_offset, 0);
-      for (ModuleArg& arg : step.args) {
-        if (arg.place == Place::kArena) arg.offset = memory.offsets[arg.offset];
-      }
-    }
-    for (const Inside& inside : insides_) {
-      plan_.steps[inside.step].args[inside.arg].offset += inside.bytes;
-    }
-    return std::move(plan_);
-  }
-
- private:
-  void AddValues() {
-    const graph::Graph& g = model_.graph;
-    for (size_t i = 0; i < g.inputs().size(); ++i) {
-      const int value = g.inputs()[i];
-      places_[value] = {Place::kInput, static_cast<int64_t>(i)};
-      plan_.inputs.push_back({g.value(value).name, *g.type(value).dtype, g.shape(value)});
-    }
-    for (size_t i = 0; i < g.outputs().size(); ++i) {
-      const int value = g.outputs()[i];
-      places_[value] = {Place::kOutput, static_cast<int64_t>(i)};
-      codegen::ModuleValue output{g.output_names()[i], *g.type(value).dtype,
-                                  g.type(value).LargestShape()};
-      for (const graph::Dim& dim : g.type(value).dims) output.open.push_back(!dim.known());
-      plan_.outputs.push_back(std::move(output));
-    }
-  }
-
-  // The arena offsets of steps are indices into lives_ until memory is planned.
-  int NewBuffer(int64_t bytes, int step) {
-    lives_.push_back({bytes, step, step});
-    return static_cast<int>(lives_.size()) - 1;
-  }
-
-  Status AddStep(int index) {
-    const ModelKernel& kernel = model_.kernels[index];
-    const int step_index = static_cast<int>(plan_.steps.size());
-    if (kernel.call) return AddCall(kernel, step_index);
-    const KernelWorkload& workload = workloads_[kernel.workload];
-    const ChosenKernel& chosen = chosen_[kernel.workload];
-    codegen::ModuleStep step;
-    step.symbol = KernelSymbol(kernel.workload);
-    step.nodes = JoinNames(kernel.nodes);
-    step.workload = workload.hash.Hex();
-    step.source = SourceName(chosen.level);
-    step.schedule = schedule::ToText(chosen.schedule);
-    step.expected_us = chosen.expected_us;
-    step.flops = te::FlopCount(workload.program);
-    step.bytes = te::ByteCount(workload.program);
-    const std::vector<lower::Argument>& arguments = chosen.lowered.arguments;
-    if (arguments.size() != kernel.inputs.size() + kernel.outputs.size()) {
-      return Internal(fmt::format("kernel {} has {} arguments for {} values", workload.name,
-                                  arguments.size(), kernel.inputs.size() + kernel.outputs.size()));
-    }
-    for (size_t a = 0; a < arguments.size(); ++a) {
-      const bool input = a < kernel.inputs.size();
-      const int value = input ? kernel.inputs[a] : kernel.outputs[a - kernel.inputs.size()];
-      TEMPER_ASSIGN_OR_RETURN(
-          ModuleArg arg,
-          input ? InputArg(arguments[a], value, step_index)
-                : OutputArg(workload.program, a - kernel.inputs.size(), value, step_index));
-      step.args.push_back(arg);
-      NoteInside(value, step_index, step.args.size() - 1);
-    }
-    const int64_t workspace = workspace_bytes_[kernel.workload];
-    step.workspace_offset = workspace > 0 ? NewBuffer(workspace, step_index) : -1;
-    plan_.steps.push_back(std::move(step));
-    return OkStatus();
-  }
-
-  // A function of the runtime: what it is called for lies among the weights.
-  Status AddCall(const ModelKernel& kernel, int index) {
-    const ops::RuntimeCall& call = *kernel.call;
-    codegen::ModuleStep step;
-    step.nodes = JoinNames(kernel.nodes);
-    step.source = SourceName(SourceLevel::kPrior);
-    TEMPER_ASSIGN_OR_RETURN(step.runtime_op, RuntimeOpNumber(call.op));
-    TEMPER_ASSIGN_OR_RETURN(auto described, DescribeCall(model_.graph, call));
-    const ModuleArg description{Place::kWeights, weights_.Plain(std::move(described))};
-    step.args.push_back(description);
-    std::vector<int> extents;  // buffers, one an output
-    for (size_t i = 0; i < call.operands.size(); ++i) {
-      const int value = call.operands[i];
-      const bool input = static_cast<int>(i) < call.input_count;
-      if (!input) extents.push_back(-1);
-      if (value == graph::kNone) {
-        step.args.push_back(description);  // not looked at
-        continue;
-      }
-      const graph::ValueType& type = model_.graph.type(value);
-      const int64_t bytes = *graph::ByteCount(*type.dtype, type.LargestShape());
-      step.bytes += bytes;
-      if (input) {
-        TEMPER_ASSIGN_OR_RETURN(ModuleArg arg, InputArg({}, value, index));
-        step.args.push_back(arg);
-        NoteInside(value, index, step.args.size() - 1);
-        continue;
-      }
-      auto known = places_.find(value);
-      if (known == places_.end()) {
-        const ModuleArg arg{Place::kArena, NewBuffer(std::max<int64_t>(bytes, 1), index)};
-        known = places_.emplace(value, arg).first;
-      }
-      step.args.push_back(known->second);
-      if (known->second.place == Place::kOutput && !type.IsStatic()) {
-        open_outputs_.push_back(
-            {known->second.offset, static_cast<int>(extents.size()) - 1, index});
-      }
-    }
-    if (call.open_shapes) {
-      for (int& buffer : extents) {
-        buffer = NewBuffer(TEMPER_MAX_DIMS * 8, index);
-        lives_[buffer].last = static_cast<int>(model_.kernels.size());
-        step.args.push_back({Place::kArena, buffer});
-      }
-      for (OpenOutput& open : open_outputs_) {
-        if (open.step == index) open.buffer = extents[open.buffer];
-      }
-    }
-    step.workspace_offset = call.workspace_bytes > 0 ? NewBuffer(call.workspace_bytes, index) : -1;
-    plan_.steps.push_back(std::move(step));
-    return OkStatus();
-  }
-
-  // Where a value is part of another, its argument points inside.
-  void NoteInside(int value, int step, size_t arg) {
-    if (model_.graph.value(value).IsConstant()) return;
-    const int64_t bytes = PlaceOf(model_, value).offset;
-    if (bytes != 0) insides_.push_back({static_cast<size_t>(step), arg, bytes});
-  }
-
-  Result<ModuleArg> InputArg(const lower::Argument& argument, int value, int step) {
-    const graph::Value& v = model_.graph.value(value);
-    if (v.IsConstant()) {
-      TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, v));
-      return ModuleArg{Place::kWeights, offset};
-    }
-    auto place = places_.find(PlaceOf(model_, value).of);
-    if (place == places_.end()) {
-      return Internal(fmt::format("value '{}' is read before a kernel writes it", v.name));
-    }
-    if (place->second.place == Place::kArena) {
-      BufferLife& life = lives_[place->second.offset];
-      life.last = std::max(life.last, step);
-    }
-    return place->second;
-  }
-
-  Result<ModuleArg> OutputArg(const te::Program& program, size_t output, int value, int step) {
-    const te::Tensor& tensor = program.tensors[program.outputs[output]];
-    const int owner = PlaceOf(model_, value).of;
-    auto known = places_.find(owner);
-    if (known == places_.end()) {
-      const int64_t bytes = owner == value ? BufferBytes(tensor) : model_.part_bytes.at(owner);
-      known = places_.emplace(owner, ModuleArg{Place::kArena, NewBuffer(bytes, step)}).first;
-    } else if (owner != value && known->second.place == Place::kArena) {
-      BufferLife& life = lives_[known->second.offset];
-      life.last = std::max(life.last, step);
-    } else if (known->second.place != Place::kOutput || !tensor.halo_before.empty()) {
-      return Internal(
-          fmt::format("value '{}' cannot be written there", model_.graph.value(value).name));
-    }
-    return known->second;
-  }
-
-  const Specialization& model_;
-  const std::vector<KernelWorkload>& workloads_;
-  const std::vector<ChosenKernel>& chosen_;
-  const std::vector<int64_t>& workspace_bytes_;
-  WeightTable& weights_;
-  codegen::ModuleSpecialization plan_;
-  std::vector<BufferLife> lives_;
-  struct Inside {
-    size_t step, arg;
-    int64_t bytes;
+void Settle(const MemoryPlan& memory, codegen::ModuleStep& step) {
+  step.workspace_offset =
+      step.workspace_offset >= 0 ? memory.offsets[step.workspace_offset] : int64_t{0};
+  for (ModuleArg& arg : step.args) Settle(memory, arg);
+  const auto settle_extents = [&](std::vector<codegen::ModuleExtents>& list) {
+    for (codegen::ModuleExtents& extents : list) extents.at = memory.offsets[extents.at];
   };
-  std::vector<Inside> insides_;
-  std::map<int, ModuleArg> places_;  // by graph value
-  // Outputs of the model whose extents the run gives, and the buffer for these.
-  struct OpenOutput {
-    int64_t output;
-    int buffer;
-    int step;
-  };
-  std::vector<OpenOutput> open_outputs_;
-};
+  if (step.branch) {
+    Settle(memory, step.branch->condition);
+    settle_extents(step.branch->then_extents);
+    settle_extents(step.branch->else_extents);
+  }
+  if (!step.loop) return;
+  codegen::ModuleLoop& loop = *step.loop;
+  for (auto* arg : {&loop.trips, &loop.condition, &loop.next_condition}) {
+    if (*arg) Settle(memory, **arg);
+  }
+  loop.counter = memory.offsets[loop.counter];
+  for (auto& carried : loop.carried) {
+    Settle(memory, carried.initial);
+    for (ModuleArg& buffer : carried.buffers) Settle(memory, buffer);
+    carried.in = memory.offsets[carried.in];
+    carried.out = memory.offsets[carried.out];
+  }
+  for (auto& row : loop.rows) {
+    Settle(memory, row.base);
+    row.pointer = memory.offsets[row.pointer];
+  }
+  settle_extents(loop.extents);
+}
 
 }  // namespace
+
+int64_t WeightTable::Plain(std::shared_ptr<const graph::Tensor> tensor) {
+  Weight weight;
+  weight.bytes = tensor->bytes();
+  weight.tensor = std::move(tensor);
+  return Append(std::move(weight));
+}
+
+Result<int64_t> WeightTable::Find(const lower::Argument& argument, const graph::Value& value) {
+  const graph::Tensor& tensor = *value.constant;
+  std::vector<int64_t> key = {reinterpret_cast<intptr_t>(tensor.data),
+                              static_cast<int64_t>(tensor.dtype)};
+  key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
+  key.push_back(-1);
+  for (const schedule::PackDim& d : argument.pack) {
+    key.insert(key.end(), {d.axis, d.extent, d.step});
+  }
+  // The rows of a transform say which one it is.
+  key.push_back(argument.transform.rows);
+  auto [known, added] = at_.emplace(std::move(key), bytes_);
+  if (!added) return known->second;
+  Weight weight;
+  weight.tensor = value.constant;
+  weight.bytes = tensor.bytes();
+  if (!argument.pack.empty()) {
+    weight.packed = true;
+    weight.pack = PackOf(tensor, argument);
+    weight.transform = argument.transform.matrix;
+    const temper_pack pack = weight.Pack();
+    weight.bytes = temper_pack_dst_bytes(&pack);
+    if (weight.bytes < 0 || temper_pack_src_bytes(&pack) != tensor.bytes()) {
+      return Internal(fmt::format("constant '{}' cannot be packed as asked", value.name));
+    }
+  }
+  return Append(std::move(weight));
+}
+
+int64_t WeightTable::Append(Weight weight) {
+  weight.offset = bytes_;
+  bytes_ += (std::max<int64_t>(weight.bytes, 1) + kBufferAlignment - 1) / kBufferAlignment *
+            kBufferAlignment;
+  weights_.push_back(std::move(weight));
+  return weights_.back().offset;
+}
+
+Result<codegen::ModuleSpecialization> ModuleWriter::Run() {
+  AddValues();
+  TEMPER_RETURN_IF_ERROR(AddSteps());
+  TEMPER_ASSIGN_OR_RETURN(const MemoryPlan memory, PlanMemory(lives_));
+  plan_.arena_bytes = memory.arena_bytes;
+  for (const OpenOutput& open : open_outputs_) {
+    plan_.outputs[open.output].shape_at = memory.offsets[open.buffer];
+  }
+  for (codegen::ModuleStep& step : plan_.steps) Settle(memory, step);
+  return std::move(plan_);
+}
+
+void ModuleWriter::AddValues() {
+  const graph::Graph& g = body_->graph;
+  for (size_t i = 0; i < g.inputs().size(); ++i) {
+    const int value = g.inputs()[i];
+    places_[value].arg = {Place::kInput, static_cast<int64_t>(i)};
+    plan_.inputs.push_back({g.value(value).name, *g.type(value).dtype, g.shape(value)});
+  }
+  for (size_t i = 0; i < g.outputs().size(); ++i) {
+    const int value = g.outputs()[i];
+    places_[value].arg = {Place::kOutput, static_cast<int64_t>(i)};
+    codegen::ModuleValue output{g.output_names()[i], *g.type(value).dtype,
+                                g.type(value).LargestShape()};
+    for (const graph::Dim& dim : g.type(value).dims) output.open.push_back(!dim.known());
+    plan_.outputs.push_back(std::move(output));
+  }
+}
+
+Status ModuleWriter::AddSteps() {
+  for (const ModelKernel& kernel : body_->kernels) {
+    if (kernel.control != graph::kNone) {
+      TEMPER_RETURN_IF_ERROR(AddControl(kernel));
+    } else if (kernel.call) {
+      TEMPER_RETURN_IF_ERROR(AddCall(kernel));
+    } else {
+      TEMPER_RETURN_IF_ERROR(AddKernel(kernel));
+    }
+  }
+  return OkStatus();
+}
+
+int ModuleWriter::NewBuffer(int64_t bytes, int step) {
+  lives_.push_back({bytes, step, step});
+  return static_cast<int>(lives_.size()) - 1;
+}
+
+void ModuleWriter::Touch(const Spot& spot, int step) {
+  for (int buffer : spot.buffers) lives_[buffer].last = std::max(lives_[buffer].last, step);
+}
+
+int64_t ModuleWriter::BytesOf(int value) const {
+  const graph::ValueType& type = body_->graph.type(value);
+  return std::max<int64_t>(1, *graph::ByteCount(*type.dtype, type.LargestShape()));
+}
+
+Status ModuleWriter::AddKernel(const ModelKernel& kernel) {
+  const int index = NextStep();
+  const KernelWorkload& workload = workloads_[kernel.workload];
+  const ChosenKernel& chosen = chosen_[kernel.workload];
+  codegen::ModuleStep step;
+  step.symbol = KernelSymbol(kernel.workload);
+  step.nodes = JoinNames(kernel.nodes);
+  step.workload = workload.hash.Hex();
+  step.source = SourceName(chosen.level);
+  step.schedule = schedule::ToText(chosen.schedule);
+  step.expected_us = chosen.expected_us;
+  step.flops = te::FlopCount(workload.program);
+  step.bytes = te::ByteCount(workload.program);
+  const std::vector<lower::Argument>& arguments = chosen.lowered.arguments;
+  if (arguments.size() != kernel.inputs.size() + kernel.outputs.size()) {
+    return Internal(fmt::format("kernel {} has {} arguments for {} values", workload.name,
+                                arguments.size(), kernel.inputs.size() + kernel.outputs.size()));
+  }
+  for (size_t a = 0; a < arguments.size(); ++a) {
+    const bool input = a < kernel.inputs.size();
+    const int value = input ? kernel.inputs[a] : kernel.outputs[a - kernel.inputs.size()];
+    TEMPER_ASSIGN_OR_RETURN(
+        ModuleArg arg, input ? InputArg(arguments[a], value, index)
+                             : OutputArg(workload.program, a - kernel.inputs.size(), value, index));
+    step.args.push_back(arg);
+  }
+  const int64_t workspace = workspace_bytes_[kernel.workload];
+  step.workspace_offset = workspace > 0 ? NewBuffer(workspace, index) : -1;
+  plan_.steps.push_back(std::move(step));
+  return OkStatus();
+}
+
+// A function of the runtime: what it is called for lies among the weights.
+Status ModuleWriter::AddCall(const ModelKernel& kernel) {
+  const int index = NextStep();
+  const graph::Graph& graph = body_->graph;
+  const ops::RuntimeCall& call = *kernel.call;
+  codegen::ModuleStep step;
+  step.nodes = JoinNames(kernel.nodes);
+  step.source = SourceName(SourceLevel::kPrior);
+  TEMPER_ASSIGN_OR_RETURN(step.runtime_op, RuntimeOpNumber(call.op));
+  TEMPER_ASSIGN_OR_RETURN(auto described, DescribeCall(graph, call));
+  const ModuleArg description{Place::kWeights, weights_.Plain(std::move(described))};
+  step.args.push_back(description);
+  std::vector<ModuleArg> extents;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const int value = call.operands[i];
+    const bool input = static_cast<int>(i) < call.input_count;
+    int extents_buffer = graph::kNone;
+    if (!input && call.open_shapes) {
+      extents_buffer = NewBuffer(TEMPER_MAX_DIMS * 8, index);
+      lives_[extents_buffer].last = kToTheEnd;
+      extents.push_back({Place::kArena, extents_buffer});
+    }
+    if (value == graph::kNone) {
+      step.args.push_back(description);  // not looked at
+      continue;
+    }
+    step.bytes += *graph::ByteCount(*graph.type(value).dtype, graph.type(value).LargestShape());
+    if (input) {
+      TEMPER_ASSIGN_OR_RETURN(ModuleArg arg, InputArg({}, value, index));
+      step.args.push_back(arg);
+      continue;
+    }
+    const Spot spot = ResultSpot(value, index);
+    step.args.push_back(spot.arg);
+    if (spot.arg.place == Place::kOutput && !graph.type(value).IsStatic()) {
+      open_outputs_.push_back({spot.arg.offset, extents_buffer});
+    }
+  }
+  step.args.insert(step.args.end(), extents.begin(), extents.end());
+  step.workspace_offset = call.workspace_bytes > 0 ? NewBuffer(call.workspace_bytes, index) : -1;
+  plan_.steps.push_back(std::move(step));
+  return OkStatus();
+}
+
+Result<ModuleArg> ModuleWriter::InputArg(const lower::Argument& argument, int value, int step) {
+  const graph::Value& v = body_->graph.value(value);
+  if (v.IsConstant()) {
+    TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, v));
+    return ModuleArg{Place::kWeights, offset};
+  }
+  const partition::Placement at = PlaceOf(*body_, value);
+  const auto place = places_.find(at.of);
+  if (place == places_.end()) {
+    return Internal(fmt::format("value '{}' is read before a kernel writes it", v.name));
+  }
+  Touch(place->second, step);
+  ModuleArg arg = place->second.arg;
+  arg.within += at.offset;
+  return arg;
+}
+
+Result<ModuleArg> ModuleWriter::OutputArg(const te::Program& program, size_t output, int value,
+                                          int step) {
+  const te::Tensor& tensor = program.tensors[program.outputs[output]];
+  const partition::Placement at = PlaceOf(*body_, value);
+  auto known = places_.find(at.of);
+  if (known == places_.end()) {
+    const int64_t bytes = at.of == value ? BufferBytes(tensor) : body_->part_bytes.at(at.of);
+    const int buffer = NewBuffer(bytes, step);
+    known = places_.emplace(at.of, Spot{{Place::kArena, buffer}, {buffer}}).first;
+  } else if (at.of == value && !tensor.halo_before.empty()) {
+    return Internal(
+        fmt::format("value '{}' cannot be written there", body_->graph.value(value).name));
+  }
+  Touch(known->second, step);
+  ModuleArg arg = known->second.arg;
+  arg.within += at.offset;
+  return arg;
+}
 
 temper_pack Weight::Pack() const {
   temper_pack full = pack;
@@ -383,8 +368,9 @@ Result<ModuleParts> BuildModule(const ModelKernels& model, const std::vector<Cho
   }
   WeightTable weights;
   for (const Specialization& s : model.specializations) {
-    TEMPER_ASSIGN_OR_RETURN(codegen::ModuleSpecialization planned,
-                            Builder(s, model.workloads, chosen, workspace_bytes, weights).Run());
+    TEMPER_ASSIGN_OR_RETURN(
+        codegen::ModuleSpecialization planned,
+        ModuleWriter(s, model.workloads, chosen, workspace_bytes, weights).Run());
     plan.specializations.push_back(std::move(planned));
   }
   plan.weight_bytes = weights.bytes();

@@ -15,8 +15,8 @@ namespace temper::graph {
 class Graph;
 
 // A nested graph is closed: what ONNX lets it capture from around it becomes further inputs of
-// the node, after ONNX's own, and of each of its graphs, in the same order. Graphs held by an
-// attribute are not changed once shared; a pass puts a changed copy in place.
+// the node and of the graph (control_flow.h). Graphs held by an attribute are not changed once
+// shared; a pass puts a changed copy in place.
 using Attribute = std::variant<int64_t, float, std::string, Tensor, std::shared_ptr<const Graph>,
                                std::vector<int64_t>, std::vector<float>, std::vector<std::string>>;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/control_flow.h"
 #include "compiler/graph/passes/canonicalize.h"
 #include "compiler/graph/passes/common_subexpressions.h"
 #include "compiler/graph/passes/dead_code.h"
@@ -50,6 +51,7 @@ Status RunPipeline(Graph& graph, const PipelineOptions& options) {
       continue;
     }
     TEMPER_RETURN_IF_ERROR(pass.run(graph));
+    TEMPER_RETURN_IF_ERROR(ForEachNested(graph, pass.run));
     if (options.verify) {
       Status status = Verify(graph);
       if (!status.ok()) return status.WithContext(fmt::format("after pass {}", pass.name));

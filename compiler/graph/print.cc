@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "compiler/graph/control_flow.h"
 
 namespace temper::graph {
 namespace {
@@ -50,6 +51,20 @@ std::string NodeLine(const Graph& graph, const Node& node) {
   return line + "\n";
 }
 
+// The nested graphs of a node, further in.
+std::string NestedText(const Node& node) {
+  std::string text;
+  for (const std::string& name : NestedNames(node)) {
+    const std::string nested = name + ": " + Print(Nested(node, name));
+    for (size_t at = 0; at < nested.size();) {
+      const size_t end = nested.find('\n', at) + 1;
+      text += "    " + nested.substr(at, end - at);
+      at = end;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Print(const Graph& graph) {
@@ -68,7 +83,9 @@ std::string Print(const Graph& graph) {
     }
     text += "\n";
   }
-  for (int id : graph.order()) text += NodeLine(graph, graph.node(id));
+  for (int id : graph.order()) {
+    text += NodeLine(graph, graph.node(id)) + NestedText(graph.node(id));
+  }
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     text += fmt::format("  output \"{}\": {}\n", EscapeControl(graph.output_names()[i]),
                         Ref(graph, graph.outputs()[i]));

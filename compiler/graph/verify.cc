@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/graph/control_flow.h"
+
 namespace temper::graph {
 namespace {
 
@@ -68,6 +70,10 @@ Status Verify(const Graph& graph) {
     seen[id] = 1;
     const Node& node = graph.node(id);
     TEMPER_RETURN_IF_ERROR(CheckNode(graph, node, defined));
+    TEMPER_RETURN_IF_ERROR(CheckControlFlow(graph, node));
+    for (const std::string& name : NestedNames(node)) {
+      TEMPER_RETURN_IF_ERROR(Verify(Nested(node, name)).WithContext(node.Describe()));
+    }
     input_count += node.inputs.size() - std::count(node.inputs.begin(), node.inputs.end(), kNone);
   }
   // Every use is an input of that value; as there are as many of both, every input is a use.

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/import/attributes.h"
+#include "compiler/import/native_flow.h"
 #include "compiler/import/upgrader.h"
 
 namespace temper::importer {
@@ -14,7 +15,7 @@ namespace {
 using graph::Attribute;
 using graph::kNone;
 
-// A loop of more is refused before anything is built.
+// A loop of more is not written out.
 constexpr int64_t kMaxTrips = 1 << 14;
 // A kernel reads a bounded number of tensors.
 constexpr size_t kConcatOperands = 32;
@@ -23,7 +24,11 @@ class ControlFlow {
  public:
   ControlFlow(GraphBuilder& builder, const onnx::NodeProto& proto, SourceNode& source,
               const Scope& scope)
-      : builder_(builder), proto_(proto), u_(builder.graph(), scope.opset, source), scope_(scope) {}
+      : builder_(builder),
+        proto_(proto),
+        u_(builder.graph(), scope.opset, source),
+        scope_(scope),
+        native_(builder, u_, scope) {}
 
   Result<std::vector<int>> If() {
     const onnx::GraphProto *yes = Body("then_branch"), *no = Body("else_branch");
@@ -32,17 +37,7 @@ class ControlFlow {
     if (const std::optional<bool> known = ConstantBool(u_.Input(0))) {
       return AddBody(*known ? *yes : *no, {}, *known ? "then/" : "else/");
     }
-    TEMPER_ASSIGN_OR_RETURN(const std::vector<int> a, AddBody(*yes, {}, "then/"));
-    TEMPER_ASSIGN_OR_RETURN(const std::vector<int> b, AddBody(*no, {}, "else/"));
-    if (a.size() != b.size()) return u_.Error("its branches have different numbers of outputs");
-    TEMPER_ASSIGN_OR_RETURN(const int condition, Scalar(u_.Input(0), "condition"));
-    std::vector<int> results;
-    for (size_t i = 0; i < a.size(); ++i) {
-      TEMPER_ASSIGN_OR_RETURN(const int result,
-                              Choose(condition, a[i], b[i], u_.OutputName(i), "its branches"));
-      results.push_back(result);
-    }
-    return results;
+    return native_.If(*yes, *no);
   }
 
   Result<std::vector<int>> Loop() {
@@ -53,38 +48,52 @@ class ControlFlow {
     if (body->output_size() < static_cast<int>(carried) + 1) {
       return u_.Error("its body has too few outputs");
     }
-    std::optional<int64_t> trips;
-    if (u_.Has(0)) {
-      const graph::Tensor* tensor = Constant(u_.Input(0));
-      if (tensor == nullptr || tensor->size() != 1 || !IsInt(tensor->dtype)) {
-        return u_.Refuse("its trip count is only known at run time, which is not supported");
-      }
-      trips = std::max<int64_t>(0, tensor->IntAt(0));
+    int64_t trips = -1;  // only known at run time
+    if (const graph::Tensor* count = u_.Has(0) ? Constant(u_.Input(0)) : nullptr) {
+      if (count->size() != 1 || !IsInt(count->dtype))
+        return u_.Error("its trip count is no integer");
+      trips = std::max<int64_t>(0, count->IntAt(0));
     }
+    const auto begins = u_.Has(1) ? ConstantBool(u_.Input(1)) : true;
+    if (begins == false) trips = 0;
+    // A small loop is written out, so that its kernels can be fused over its trips, and one that
+    // cannot be a loop too: where a shape follows from the number of the trip, or changes.
+    auto parts = native_.PrepareLoop(*body);
+    Status why = parts.status();
+    if (parts.ok() && (parts->conditional || begins != true || !IsSmall(*body, trips))) {
+      auto loop = native_.AddLoop(*std::move(parts));
+      if (loop.ok()) return loop;
+      why = loop.status();
+    }
+    // Without a trip count, conditions that are constant once they are written out may end it.
+    const bool counted = trips > 0 || (trips < 0 && !u_.Has(0) && begins == true);
+    if (!why.ok() && (!counted || trips > kMaxTrips)) return why;
+    auto written = Unrolled(*body, carried, trips);
+    return written.ok() || why.ok() ? written : why;
+  }
+
+  Result<std::vector<int>> Unrolled(const onnx::GraphProto& body, size_t carried, int64_t trips) {
     int alive = u_.Input(1);  // kNone: true
-    const size_t scans = static_cast<size_t>(body->output_size()) - 1 - carried;
-    std::vector<int> state(u_.node.inputs.begin() + static_cast<std::ptrdiff_t>(inputs - carried),
+    const size_t scans = static_cast<size_t>(body.output_size()) - 1 - carried;
+    std::vector<int> state(u_.node.inputs.end() - static_cast<std::ptrdiff_t>(carried),
                            u_.node.inputs.end());
     std::vector<std::vector<int>> rows(scans);
-    for (int64_t trip = 0; !trips || trip < *trips; ++trip) {
+    for (int64_t trip = 0; trips < 0 || trip < trips; ++trip) {
       const std::optional<bool> go = alive == kNone ? true : ConstantBool(alive);
       if (go && !*go) break;
-      if (!go && !trips) {
-        return u_.Refuse("neither its trip count nor its condition is known before the run");
+      if (trips < 0 && (!go || trip >= kMaxTrips)) {
+        return u_.Refuse("its trips cannot be counted before the run");
       }
       if (!go && scans > 0) {
         return u_.Refuse(
             "how many rows its outputs have depends on a condition that is only known at run time");
-      }
-      if (trip >= kMaxTrips) {
-        return u_.Refuse(fmt::format("it takes more than {} trips", kMaxTrips));
       }
       const int condition = go ? Bool(true) : alive;
       std::vector<int> arguments = {u_.Constant("trip", graph::MakeInts({}, {&trip, 1})),
                                     condition};
       arguments.insert(arguments.end(), state.begin(), state.end());
       TEMPER_ASSIGN_OR_RETURN(const std::vector<int> out,
-                              AddBody(*body, arguments, fmt::format("[{}]/", trip)));
+                              AddBody(body, arguments, fmt::format("[{}]/", trip)));
       int next = out[0];
       for (size_t i = 0; i < carried; ++i) {
         if (go) {
@@ -116,47 +125,57 @@ class ControlFlow {
   }
 
   Result<std::vector<int>> Scan(const onnx::GraphProto& body) {
+    ScanWalk walk;
     TEMPER_RETURN_IF_ERROR(u_.RequireStatic(u_.node.inputs.size()));
     const int64_t scanned = u_.Take<int64_t>("num_scan_inputs").value_or(0);
     const auto inputs = static_cast<int64_t>(u_.node.inputs.size());
     if (scanned < 1 || scanned > inputs) return u_.Error("num_scan_inputs is wrong");
-    const int64_t carried = inputs - scanned;
-    if (body.output_size() < carried) return u_.Error("its body has too few outputs");
-    const auto scans = static_cast<size_t>(body.output_size() - carried);
-    const auto in_axes = List("scan_input_axes", static_cast<size_t>(scanned));
-    const auto in_directions = List("scan_input_directions", static_cast<size_t>(scanned));
-    const auto out_axes = List("scan_output_axes", scans);
-    const auto out_directions = List("scan_output_directions", scans);
-    std::optional<int64_t> length;
-    std::vector<int64_t> axes;
+    walk.carried = inputs - scanned;
+    if (body.output_size() < walk.carried) return u_.Error("its body has too few outputs");
+    const auto rows = static_cast<size_t>(body.output_size() - walk.carried);
+    walk.in_axes = List("scan_input_axes", static_cast<size_t>(scanned));
+    walk.in_directions = List("scan_input_directions", static_cast<size_t>(scanned));
+    walk.out_axes = List("scan_output_axes", rows);
+    walk.out_directions = List("scan_output_directions", rows);
+    walk.length = -1;
     for (int64_t i = 0; i < scanned; ++i) {
-      const graph::Shape shape = u_.Shape(u_.node.inputs[carried + i]);
+      const graph::Shape shape = u_.Shape(u_.node.inputs[walk.carried + i]);
       const auto rank = static_cast<int64_t>(shape.size());
-      const int64_t axis = in_axes[i] < 0 ? in_axes[i] + rank : in_axes[i];
+      int64_t& axis = walk.in_axes[i];
+      if (axis < 0) axis += rank;
       if (axis < 0 || axis >= rank) return u_.Error("an axis of scan_input_axes does not exist");
-      axes.push_back(axis);
-      if (length && *length != shape[axis]) return u_.Error("its scanned inputs differ in length");
-      length = shape[axis];
+      if (walk.length >= 0 && walk.length != shape[axis]) {
+        return u_.Error("its scanned inputs differ in length");
+      }
+      walk.length = shape[axis];
     }
-    if (*length > kMaxTrips)
-      return u_.Refuse(fmt::format("it takes more than {} trips", kMaxTrips));
-    std::vector<int> state(u_.node.inputs.begin(), u_.node.inputs.begin() + carried);
-    std::vector<std::vector<int>> rows(scans);
-    for (int64_t trip = 0; trip < *length; ++trip) {
+    if (IsSmall(body, walk.length)) return Unrolled(body, walk);
+    auto loop = native_.Scan(body, walk);
+    if (loop.ok() || walk.length == 0 || walk.length > kMaxTrips) return loop;
+    auto written = Unrolled(body, walk);
+    return written.ok() ? written : loop;
+  }
+
+  Result<std::vector<int>> Unrolled(const onnx::GraphProto& body, const ScanWalk& walk) {
+    std::vector<int> state(u_.node.inputs.begin(), u_.node.inputs.begin() + walk.carried);
+    std::vector<std::vector<int>> rows(walk.out_axes.size());
+    for (int64_t trip = 0; trip < walk.length; ++trip) {
       std::vector<int> arguments = state;
-      for (int64_t i = 0; i < scanned; ++i) {
-        const int64_t at = in_directions[i] == 1 ? *length - 1 - trip : trip;
-        TEMPER_ASSIGN_OR_RETURN(const int row, Row(u_.node.inputs[carried + i], at, axes[i]));
+      for (size_t i = 0; i < walk.in_axes.size(); ++i) {
+        const int64_t at = walk.in_directions[i] == 1 ? walk.length - 1 - trip : trip;
+        TEMPER_ASSIGN_OR_RETURN(const int row,
+                                Row(u_.node.inputs[walk.carried + i], at, walk.in_axes[i]));
         arguments.push_back(row);
       }
       TEMPER_ASSIGN_OR_RETURN(const std::vector<int> out,
                               AddBody(body, arguments, fmt::format("[{}]/", trip)));
-      std::copy(out.begin(), out.begin() + carried, state.begin());
-      for (size_t i = 0; i < scans; ++i) rows[i].push_back(out[carried + i]);
+      std::copy(out.begin(), out.begin() + walk.carried, state.begin());
+      for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(out[walk.carried + i]);
     }
-    for (size_t i = 0; i < scans; ++i) {
-      if (out_directions[i] == 1) std::reverse(rows[i].begin(), rows[i].end());
-      TEMPER_ASSIGN_OR_RETURN(const int stacked, Stack(rows[i], out_axes[i], carried + i));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (walk.out_directions[i] == 1) std::reverse(rows[i].begin(), rows[i].end());
+      TEMPER_ASSIGN_OR_RETURN(const int stacked,
+                              Stack(rows[i], walk.out_axes[i], walk.carried + i));
       state.push_back(stacked);
     }
     return state;
@@ -206,6 +225,20 @@ class ControlFlow {
   }
 
  private:
+  bool IsSmall(const onnx::GraphProto& body, int64_t trips) const {
+    return trips > 0 && trips <= builder_.flow().unroll / std::max<int64_t>(1, CountNodes(body));
+  }
+
+  static int64_t CountNodes(const onnx::GraphProto& body) {
+    int64_t nodes = body.node_size();
+    for (const onnx::NodeProto& node : body.node()) {
+      for (const onnx::AttributeProto& attribute : node.attribute()) {
+        if (attribute.has_g()) nodes += CountNodes(attribute.g());
+      }
+    }
+    return nodes;
+  }
+
   const onnx::GraphProto* Body(const std::string& name) const {
     for (const onnx::AttributeProto& attribute : proto_.attribute()) {
       if (attribute.name() == name && attribute.has_g()) return &attribute.g();
@@ -299,6 +332,7 @@ class ControlFlow {
   const onnx::NodeProto& proto_;
   Upgrader u_;
   const Scope& scope_;
+  NativeFlow native_;
 };
 
 }  // namespace

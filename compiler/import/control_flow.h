@@ -1,9 +1,9 @@
-// If, Loop and Scan, written out when the model is imported.
+// If, Loop and Scan of the model: what of them is decided when it is imported.
 //
-// A branch whose condition is constant is taken; otherwise both branches are computed and their
-// results selected, which needs equal types. A loop is unrolled, its trip count being constant or,
-// for Scan, a dimension. A loop's condition that is only known at run time freezes what it carries
-// from then on.
+// A branch whose condition is constant is taken. A loop that takes a known number of trips and is
+// small is written out, its trips one after the other; so is one that cannot be a loop because a
+// shape in it follows from the number of the trip or changes from trip to trip. Everything else
+// becomes a node with nested graphs (native_flow.h).
 //
 //   y = Loop(3, true, x) {b = x + k}     ->  x1 = x + k; x2 = x1 + k; y = x2 + k
 #pragma once

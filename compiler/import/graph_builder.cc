@@ -50,8 +50,10 @@ int OpsetOf(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& 
   return absent;
 }
 
-GraphBuilder::GraphBuilder(const onnx::ModelProto& model, TensorReader& reader, graph::Graph& graph)
-    : reader_(reader), graph_(graph) {
+GraphBuilder::GraphBuilder(const onnx::ModelProto& model, TensorReader& reader, graph::Graph& graph,
+                           const FlowOptions& flow)
+    : reader_(reader), flow_(flow) {
+  main_.graph = &graph;
   for (const onnx::FunctionProto& function : model.functions()) {
     functions_.emplace(FunctionKey(Domain(function.domain()), function.name(), function.overload()),
                        &function);
@@ -83,7 +85,7 @@ void GraphBuilder::CollectUnknown(const NodeList& nodes,
     const std::string domain = Domain(node.domain());
     const std::string& op = node.op_type();
     if (graph::FindOp(domain, op) != nullptr) continue;
-    if (graph::FindOutsideOp(graph_.outside_ops().get(), domain, op) != nullptr) continue;
+    if (graph::FindOutsideOp(main_.graph->outside_ops().get(), domain, op) != nullptr) continue;
     if (domain.empty() && (IsControlFlow(op) || IsSequenceOperator(op))) continue;
     auto& [count, names] = unknown[domain.empty() ? op : domain + "." + op];
     if (++count > kNamesShown) continue;
@@ -133,7 +135,7 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
     return ResourceExhausted(
         fmt::format("{} has more than {} inputs or outputs", named(), kMaxOperands));
   }
-  if (graph_.node_limit() > kMaxNodes) {
+  if (std::max<int64_t>(++nodes_read_, graph().node_limit()) > kMaxNodes) {
     return ResourceExhausted(
         fmt::format("{}: with its functions and loops written out the model has more than {} nodes",
                     named(), kMaxNodes));
@@ -148,7 +150,7 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
           fmt::format("{}: its input '{}' is a sequence; only tensors are supported there", named(),
                       EscapeControl(input)));
     }
-    inputs.push_back(input.empty() ? kNone : scope.Find(input));
+    inputs.push_back(input.empty() ? kNone : Lookup(scope, input));
   }
   // Trailing absent inputs are as good as none.
   while (!inputs.empty() && inputs.back() == kNone) inputs.pop_back();
@@ -161,7 +163,7 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
     auto tensor = ReadConstant(node, reader_, scope.arguments);
     if (!tensor.ok()) return tensor.status().WithContext(named());
     if (node.output_size() != 1) return InvalidArgument(named() + ": it needs one output");
-    results.push_back(graph_.AddConstant(node.output(0), std::move(tensor).value()));
+    results.push_back(graph().AddConstant(node.output(0), std::move(tensor).value()));
   } else {
     auto attributes = ReadAttributes(node, reader_, scope.arguments);
     if (!attributes.ok()) return attributes.status().WithContext(named());
@@ -175,11 +177,11 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
       source.used.push_back(!output.empty() && read.count(output) != 0);
     }
     const graph::OutsideOp* outside =
-        graph::FindOutsideOp(graph_.outside_ops().get(), Domain(node.domain()), node.op_type());
+        graph::FindOutsideOp(graph().outside_ops().get(), Domain(node.domain()), node.op_type());
     if (outside != nullptr) {
       TEMPER_ASSIGN_OR_RETURN(results, AddOutside(*outside, std::move(source)));
     } else {
-      TEMPER_ASSIGN_OR_RETURN(results, Upgrade(graph_, scope.opset, std::move(source)));
+      TEMPER_ASSIGN_OR_RETURN(results, Upgrade(graph(), scope.opset, std::move(source)));
     }
   }
   for (int i = 0; i < node.output_size() && i < static_cast<int>(results.size()); ++i) {
@@ -207,11 +209,11 @@ Result<std::vector<int>> GraphBuilder::AddOutside(const graph::OutsideOp& op, So
   }
   // One output is enough to say what the node is for, and to remove it.
   if (!source.outputs.empty() && source.outputs[0].empty()) source.outputs[0] = source.name + "/0";
-  const int id = graph_.AddNode(op.name, std::move(source.inputs), std::move(source.outputs),
-                                std::move(source.attributes), {source.name}, op.domain);
-  TEMPER_RETURN_IF_ERROR(graph::CheckArity(graph_.node(id)));
-  const std::vector<int> results = graph_.node(id).outputs;
-  TEMPER_RETURN_IF_ERROR(graph::InferAndFoldSmall(graph_, id));
+  const int id = graph().AddNode(op.name, std::move(source.inputs), std::move(source.outputs),
+                                 std::move(source.attributes), {source.name}, op.domain);
+  TEMPER_RETURN_IF_ERROR(graph::CheckArity(graph().node(id)));
+  const std::vector<int> results = graph().node(id).outputs;
+  TEMPER_RETURN_IF_ERROR(graph::InferAndFoldSmall(graph(), id));
   return results;
 }
 
@@ -222,16 +224,16 @@ Status GraphBuilder::AddSequence(const onnx::NodeProto& node, const std::string&
   if (node.output_size() != 1) return InvalidArgument(named() + ": it needs one output");
   SequenceNode sequence{node.op_type(), name, {}, node.output(0), {}};
   for (const std::string& input : node.input()) {
-    if (const Sequence* found = scope.FindSequence(input)) {
-      sequence.inputs.emplace_back(*found);
+    if (scope.FindSequence(input) != nullptr) {
+      sequence.inputs.emplace_back(LookupSequence(scope, input));
     } else {
-      sequence.inputs.emplace_back(input.empty() ? kNone : scope.Find(input));
+      sequence.inputs.emplace_back(input.empty() ? kNone : Lookup(scope, input));
     }
   }
   auto attributes = ReadAttributes(node, reader_, scope.arguments);
   if (!attributes.ok()) return attributes.status().WithContext(named());
   sequence.attributes = std::move(attributes).value();
-  TEMPER_ASSIGN_OR_RETURN(TensorOrSequence result, AddSequenceNode(graph_, sequence));
+  TEMPER_ASSIGN_OR_RETURN(TensorOrSequence result, AddSequenceNode(graph(), sequence));
   if (node.output(0).empty()) return OkStatus();
   if (const int* value = std::get_if<int>(&result)) {
     scope.values[node.output(0)] = *value;
@@ -262,6 +264,7 @@ Result<std::vector<int>> GraphBuilder::AddCall(const onnx::NodeProto& node,
   if (!arguments.ok()) return refuse(arguments.status().message());
   Scope body;
   body.depth = scope.depth + 1;
+  body.region = region_;
   body.opset = OpsetOf(function.opset_import(), scope.opset);
   body.prefix = name + "/";
   body.arguments = &*arguments;
@@ -278,7 +281,7 @@ Result<std::vector<int>> GraphBuilder::AddCall(const onnx::NodeProto& node,
           fmt::format("{} '{}': its result '{}' is a sequence; only tensors are supported there",
                       node.op_type(), name, output));
     }
-    results.push_back(body.Find(output));
+    results.push_back(Lookup(body, output));
   }
   return results;
 }
@@ -293,6 +296,7 @@ Result<std::vector<int>> GraphBuilder::AddBody(const onnx::GraphProto& body,
   }
   Scope scope;
   scope.outer = &outer;
+  scope.region = region_;
   scope.depth = outer.depth + 1;
   scope.opset = outer.opset;
   scope.prefix = prefix;
@@ -300,7 +304,7 @@ Result<std::vector<int>> GraphBuilder::AddBody(const onnx::GraphProto& body,
   for (int i = 0; i < body.input_size(); ++i) scope.values[body.input(i).name()] = inputs[i];
   for (const onnx::TensorProto& tensor : body.initializer()) {
     TEMPER_ASSIGN_OR_RETURN(graph::Tensor contents, reader_.Read(tensor));
-    scope.values[tensor.name()] = graph_.AddConstant(tensor.name(), std::move(contents));
+    scope.values[tensor.name()] = graph().AddConstant(tensor.name(), std::move(contents));
   }
   if (body.sparse_initializer_size() > 0) {
     return Unimplemented("sparse initializers are not supported");
@@ -310,7 +314,7 @@ Result<std::vector<int>> GraphBuilder::AddBody(const onnx::GraphProto& body,
   TEMPER_RETURN_IF_ERROR(AddNodes(body.node(), outputs, scope));
   std::vector<int> results;
   for (const std::string& output : outputs) {
-    results.push_back(scope.Find(output));
+    results.push_back(Lookup(scope, output));
     if (scope.FindSequence(output) != nullptr) {
       return Unimplemented(fmt::format(
           "the nested graph '{}' gives '{}', which is a sequence; only tensors are supported there",
@@ -322,6 +326,87 @@ Result<std::vector<int>> GraphBuilder::AddBody(const onnx::GraphProto& body,
     }
   }
   return results;
+}
+
+Result<NestedGraph> GraphBuilder::BuildNested(const std::string& name,
+                                              const std::function<Result<Outputs>()>& build) {
+  auto nested = std::make_shared<graph::Graph>();
+  nested->name = name;
+  nested->SetOutsideOps(graph().outside_ops());
+  Region region;
+  region.graph = nested.get();
+  region.outer = region_;
+  region_ = &region;
+  auto outputs = build();
+  region_ = region.outer;
+  if (!outputs.ok()) return outputs.status();
+  for (const auto& [output, value] : *outputs) nested->AddOutput(value, output);
+  nested->RemoveDead();
+  for (int id : nested->order()) {
+    for (int output : nested->node(id).outputs) {
+      if (output == kNone || nested->type(output).IsStatic()) continue;
+      if (nested->type(output).IsBounded() && nested->value(output).uses.empty()) continue;
+      return Unimplemented(
+          fmt::format("{}: the shape of its result '{}' is not known before the model runs; in a "
+                      "branch or loop it must be",
+                      nested->node(id).Describe(), nested->value(output).name));
+    }
+  }
+  return NestedGraph{std::move(nested), std::move(region.captured)};
+}
+
+int GraphBuilder::Lookup(const Scope& scope, const std::string& name) {
+  for (const Scope* s = &scope; s != nullptr; s = s->outer) {
+    const auto at = s->values.find(name);
+    if (at == s->values.end()) continue;
+    return Capture(at->second, s->region == nullptr ? &main_ : s->region, region_);
+  }
+  return kNone;
+}
+
+Sequence GraphBuilder::LookupSequence(const Scope& scope, const std::string& name) {
+  for (const Scope* s = &scope; s != nullptr; s = s->outer) {
+    const auto at = s->sequences.find(name);
+    if (at == s->sequences.end()) continue;
+    Sequence sequence = at->second;
+    for (int& value : sequence) {
+      value = Capture(value, s->region == nullptr ? &main_ : s->region, region_);
+    }
+    return sequence;
+  }
+  return {};
+}
+
+int GraphBuilder::Capture(int value, const Region* from, Region* to) {
+  if (from == to || value == kNone) return value;
+  TEMPER_CHECK(to->outer != nullptr);
+  const int outer = Capture(value, from, to->outer);
+  const auto [at, added] = to->known.try_emplace(outer, kNone);
+  if (!added) return at->second;
+  const graph::Value& v = to->outer->graph->value(outer);
+  if (v.IsConstant()) {
+    at->second = to->graph->AddConstant(v.name, *v.constant);
+  } else {
+    at->second = to->graph->AddInput(v.name, v.type);
+    to->captured.push_back(outer);
+  }
+  return at->second;
+}
+
+int64_t GraphBuilder::MaxTrips(const std::string& name) {
+  const auto at = flow_.max_trips.find(name);
+  if (at == flow_.max_trips.end()) return -1;
+  bounded_loops_.insert(name);
+  return at->second;
+}
+
+Status GraphBuilder::CheckMaxTrips() const {
+  for (const auto& [name, trips] : flow_.max_trips) {
+    if (bounded_loops_.count(name) != 0) continue;
+    return InvalidArgument(fmt::format(
+        "--max-trips names '{}', which is no Loop whose trips are only known at run time", name));
+  }
+  return OkStatus();
 }
 
 }  // namespace temper::importer

@@ -1,13 +1,17 @@
 // From the nodes of an ONNX model to nodes of the graph: calls of the model's functions are
-// replaced by the functions' bodies, control flow by what it does (control_flow.h), sequences by
-// the tensors in them (sequences.h), everything else goes through Upgrade.
+// replaced by the functions' bodies, sequences by the tensors in them (sequences.h), control flow
+// goes through control_flow.h, everything else through Upgrade.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -28,9 +32,18 @@ inline constexpr int kMaxNodes = 1 << 20;
 // Of functions in functions and graphs in graphs.
 inline constexpr int kMaxDepth = 32;
 
+// The main graph, or one that becomes the nested graph of an If or Loop.
+struct Region {
+  graph::Graph* graph = nullptr;
+  Region* outer = nullptr;
+  std::vector<int> captured;           // values of the outer graph that became inputs of this one
+  std::unordered_map<int, int> known;  // value of the outer graph -> of this one
+};
+
 // What names mean inside the main graph, a nested graph or the body of a function.
 struct Scope {
   const Scope* outer = nullptr;  // whose names a nested graph may read
+  Region* region = nullptr;      // whose graph the values are of; null: the main graph's
   int depth = 0;
   int opset = 1;
   std::string prefix;                            // of the names of nodes
@@ -44,10 +57,25 @@ struct Scope {
   const Sequence* FindSequence(const std::string& name) const;
 };
 
+struct FlowOptions {
+  // A loop is written out where it takes a known number of trips and would give so many nodes at
+  // most; larger ones stay loops.
+  int64_t unroll = 0;
+  // The most trips that a loop may take, by the node's name.
+  std::map<std::string, int64_t> max_trips;
+};
+
+// A graph that becomes an attribute, and the values around it that its last inputs stand for.
+struct NestedGraph {
+  std::shared_ptr<const graph::Graph> graph;
+  std::vector<int> captured;
+};
+
 class GraphBuilder {
  public:
   // All must outlive the builder.
-  GraphBuilder(const onnx::ModelProto& model, TensorReader& reader, graph::Graph& graph);
+  GraphBuilder(const onnx::ModelProto& model, TensorReader& reader, graph::Graph& graph,
+               const FlowOptions& flow);
 
   // Says which operators of the model, functions and nested graphs among it, are not known.
   Status CheckOperators(const NodeList& nodes) const;
@@ -60,8 +88,22 @@ class GraphBuilder {
   Result<std::vector<int>> AddBody(const onnx::GraphProto& body, const std::vector<int>& inputs,
                                    const Scope& outer, const std::string& prefix);
 
-  graph::Graph& graph() { return graph_; }
+  // What `build` adds meanwhile, by AddBody and graph(), goes to a new graph. It returns names and
+  // values of the new graph's outputs. An error if a value that they need has no known extents.
+  using Outputs = std::vector<std::pair<std::string, int>>;
+  Result<NestedGraph> BuildNested(const std::string& name,
+                                  const std::function<Result<Outputs>()>& build);
+  // A value of the graph around the one being built, as a value of this one.
+  int Capture(int outer) { return Capture(outer, region_->outer, region_); }
+
+  // The graph that nodes are added to.
+  graph::Graph& graph() { return *region_->graph; }
   TensorReader& reader() { return reader_; }
+  const FlowOptions& flow() const { return flow_; }
+  // The --max-trips of the node; -1 if there is none.
+  int64_t MaxTrips(const std::string& name);
+  // An error if --max-trips names what is no loop.
+  Status CheckMaxTrips() const;
 
  private:
   using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
@@ -80,9 +122,19 @@ class GraphBuilder {
                       std::map<std::string, std::pair<int, std::string>>& unknown,
                       std::unordered_set<const onnx::FunctionProto*>& seen) const;
 
+  // The value of the name in the graph that nodes are added to.
+  int Lookup(const Scope& scope, const std::string& name);
+  // The same of a sequence. REQUIRES: scope.FindSequence(name).
+  Sequence LookupSequence(const Scope& scope, const std::string& name);
+  int Capture(int value, const Region* from, Region* to);
+
   TensorReader& reader_;
-  graph::Graph& graph_;
   int64_t sequence_tensors_ = 0;  // in all sequences together
+  const FlowOptions& flow_;
+  std::unordered_set<std::string> bounded_loops_;  // that asked for their --max-trips
+  Region main_;
+  Region* region_ = &main_;
+  int64_t nodes_read_ = 0;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::map<std::string, int64_t> domain_versions_;  // of domains other than ONNX's
 };

@@ -79,7 +79,8 @@ class ModelBuilder {
         proto_(model.graph()),
         reader_(reader),
         options_(options),
-        builder_(model, reader, graph_) {}
+        flow_{options.unroll_nodes, options.max_trips},
+        builder_(model, reader, graph_, flow_) {}
 
   Result<Graph> Build() {
     graph_.SetOutsideOps(options_.outside_ops);
@@ -90,6 +91,7 @@ class ModelBuilder {
     std::vector<std::string> outputs;
     for (const onnx::ValueInfoProto& output : proto_.output()) outputs.push_back(output.name());
     TEMPER_RETURN_IF_ERROR(builder_.AddNodes(proto_.node(), outputs, scope_));
+    TEMPER_RETURN_IF_ERROR(builder_.CheckMaxTrips());
     return Finish();
   }
 
@@ -190,6 +192,7 @@ class ModelBuilder {
   TensorReader& reader_;
   const ImportOptions& options_;
   Graph graph_;
+  FlowOptions flow_;
   GraphBuilder builder_;
   Scope scope_;
 };

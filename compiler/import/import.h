@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,6 +21,8 @@ namespace temper::importer {
 
 inline constexpr int kNewestOpset = 23;
 
+inline constexpr int64_t kUnrollNodes = 64;
+
 struct ImportOptions {
   // Shapes for inputs by name, as --shape gives them. An initializer that is also an input is a
   // constant unless it is named here.
@@ -30,6 +33,11 @@ struct ImportOptions {
   std::map<std::string, graph::Tensor> values;
   // Operators of outside projects that the model may have; may be null.
   std::shared_ptr<const graph::OutsideOps> outside_ops;
+  // The most trips that a Loop takes whose number of trips only the run knows, by the node's name,
+  // as --max-trips gives them. To take more is an error of the run.
+  std::map<std::string, int64_t> max_trips;
+  // Loops of a known number of trips are written out where that gives so many nodes at most.
+  int64_t unroll_nodes = kUnrollNodes;
   // Lets dimensions stay open, for looking at a model; the passes need static shapes.
   bool allow_open_dims = false;
   // If not null: takes the outputs' types as the file declares them, by name. Nothing relies on

@@ -10,6 +10,7 @@ constexpr OpKind kI = OpKind::kInjective;
 constexpr OpKind kR = OpKind::kReduction;
 constexpr OpKind kC = OpKind::kComposite;
 constexpr OpKind kF = OpKind::kRuntime;
+constexpr OpKind kN = OpKind::kControl;
 
 constexpr OpEntry kOps[] = {
     {"Abs", kE, BuildUnary},
@@ -70,6 +71,7 @@ constexpr OpEntry kOps[] = {
     {"HardSigmoid", kE, BuildUnary},
     {"HardSwish", kE, BuildUnary},
     {"Identity", kE, BuildUnary},
+    {"If", kN, nullptr},
     {"IsInf", kE, BuildUnary},
     {"IsNaN", kE, BuildUnary},
     {"LRN", kC, BuildLrn, true},
@@ -80,6 +82,7 @@ constexpr OpEntry kOps[] = {
     {"LessOrEqual", kE, BuildBinary},
     {"Log", kE, BuildUnary},
     {"LogSoftmax", kC, BuildSoftmax},
+    {"Loop", kN, nullptr},
     {"LpPool", kR, BuildLpPool, true},
     {"MatMul", kR, BuildMatMul},
     {"Max", kE, BuildVariadic},

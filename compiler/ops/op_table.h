@@ -19,6 +19,7 @@ enum class OpKind : uint8_t {
   kReduction,    // one heavy stage, with cheap ones around it: the anchor of a kernel
   kComposite,    // several reductions that belong together (softmax)
   kRuntime,      // a function of the runtime library (runtime_op.h), without builder
+  kControl,      // If and Loop, whose graphs have kernels of their own; without builder
 };
 
 using Builder = Status (*)(Emitter&);
@@ -34,6 +35,11 @@ struct OpEntry {
 const OpEntry* FindBuilder(std::string_view domain, std::string_view name);
 // That of an operator of an outside project (outside_op.h) too.
 const OpEntry* FindBuilder(const graph::Node& node);
+
+// Whether it is no loop nest: it stands alone, and reads and writes plain buffers.
+inline bool StandsAlone(OpKind kind) {
+  return kind == OpKind::kRuntime || kind == OpKind::kControl;
+}
 
 // The builders, one or a few a file.
 Status BuildUnary(Emitter& e);                  // unary.cc

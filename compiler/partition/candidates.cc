@@ -138,7 +138,7 @@ Result<Chain> Candidates::ChainFrom(int seed) const {
   Chain chain{Group{{seed}}};
   TEMPER_RETURN_IF_ERROR(BuildKernel(graph_, halos_, chain[0]).status());
   const OpKind kind = KindOf(graph_, seed);
-  if (kind != OpKind::kComposite && kind != OpKind::kRuntime &&
+  if (kind != OpKind::kComposite && !ops::StandsAlone(kind) &&
       graph_.node(seed).outputs.size() == 1) {
     while (auto next = growth.Extend(chain.back())) chain.push_back(std::move(*next));
   }

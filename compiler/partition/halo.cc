@@ -55,10 +55,10 @@ ops::Halos AssignHalos(const graph::Graph& graph, InPlace* in_place) {
       halo.after[d] = std::max(halo.after[d], most);
     }
   }
-  // Functions of the runtime know no halos.
+  // Functions of the runtime and control flow know no halos.
   const auto plain = [&](int node) {
     const ops::OpEntry* entry = node == graph::kNone ? nullptr : ops::FindBuilder(graph.node(node));
-    return entry != nullptr && entry->kind == ops::OpKind::kRuntime;
+    return entry != nullptr && ops::StandsAlone(entry->kind);
   };
   ops::Halos halos;
   for (int id : graph.order()) {

@@ -39,7 +39,7 @@ class Finder {
  private:
   bool IsRuntime(int node) const {
     const ops::OpEntry* entry = ops::FindBuilder(graph_.node(node));
-    return entry == nullptr || entry->kind == OpKind::kRuntime;
+    return entry == nullptr || ops::StandsAlone(entry->kind);
   }
   bool IsStatic(int value) const {
     if (value == kNone || !graph_.type(value).IsStatic() || !graph_.type(value).dtype) return false;

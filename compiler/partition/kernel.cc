@@ -13,7 +13,6 @@ namespace {
 
 Result<Kernel> RuntimeKernel(const graph::Graph& graph, const Group& group) {
   const graph::Node& node = graph.node(group.nodes[0]);
-  if (group.nodes.size() != 1) return Unimplemented(node.Describe() + ": it stands alone");
   Kernel kernel;
   kernel.nodes = group.nodes;
   kernel.sources = node.sources;
@@ -24,14 +23,34 @@ Result<Kernel> RuntimeKernel(const graph::Graph& graph, const Group& group) {
   return kernel;
 }
 
+Kernel ControlKernel(const graph::Graph& graph, const Group& group) {
+  const graph::Node& node = graph.node(group.nodes[0]);
+  Kernel kernel;
+  kernel.control = true;
+  kernel.nodes = group.nodes;
+  kernel.sources = node.sources;
+  for (int value : node.inputs) {
+    if (value != graph::kNone) kernel.input_values.push_back(value);
+  }
+  for (int value : node.outputs) {
+    if (value != graph::kNone) kernel.output_values.push_back(value);
+  }
+  kernel.program.name = node.op;
+  return kernel;
+}
+
 }  // namespace
 
 Result<Kernel> BuildKernel(const graph::Graph& graph, const ops::Halos& halos, const Group& group) {
   TEMPER_CHECK(!group.nodes.empty());
   for (int id : group.nodes) {
     const ops::OpEntry* entry = ops::FindBuilder(graph.node(id));
-    if (entry != nullptr && entry->kind == ops::OpKind::kRuntime)
-      return RuntimeKernel(graph, group);
+    if (entry == nullptr || !ops::StandsAlone(entry->kind)) continue;
+    if (group.nodes.size() != 1) {
+      return Unimplemented(graph.node(id).Describe() + ": it stands alone");
+    }
+    if (entry->kind == ops::OpKind::kControl) return ControlKernel(graph, group);
+    return RuntimeKernel(graph, group);
   }
   ops::Emitter emitter(graph, halos);
   Kernel kernel;

@@ -35,6 +35,9 @@ struct Kernel {
   bool view = false;
   // A function of the runtime, for a group of one node that is one; the program is then empty.
   std::optional<ops::RuntimeCall> call;
+  // The group is an If or Loop, whose graphs are partitioned by themselves; no program either. The
+  // lists of values are those of the node that are there.
+  bool control = false;
 };
 
 // The kernel of a group. A status names the node that cannot be part of one.

@@ -4,14 +4,26 @@
 
 #include <set>
 
+#include "compiler/graph/control_flow.h"
+
 namespace temper::partition {
+namespace {
+
+// Whether the value lies wherever a loop's last trip left it.
+bool IsCarried(const graph::Graph& graph, const graph::Node& node, int value) {
+  return node.Is("Loop") &&
+         graph.value(value).producer_output < static_cast<int>(graph::LoopLayout(node).carried);
+}
+
+}  // namespace
 
 Status MaterializeOutputs(graph::Graph& graph) {
   std::set<int> seen;
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const int value = graph.outputs()[i];
     const bool first = seen.insert(value).second;
-    if (first && graph.ProducerOf(value) != nullptr) continue;
+    const graph::Node* producer = graph.ProducerOf(value);
+    if (first && producer != nullptr && !IsCarried(graph, *producer, value)) continue;
     if (!graph.type(value).IsStatic()) {
       return Unimplemented(fmt::format(
           "output '{}' is another output as well, and its shape is only known when the model runs; "

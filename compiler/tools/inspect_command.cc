@@ -125,11 +125,13 @@ int InspectCompiled(const InspectFlags& flags) {
 
 void PrintKernels(const driver::ModelKernels& model, const driver::Specialization& s) {
   std::vector<std::vector<std::string>> rows = {{"#", "kernel", "MFLOP", "workload", "nodes"}};
-  for (size_t i = 0; i < s.kernels.size(); ++i) {
-    const driver::ModelKernel& k = s.kernels[i];
+  const std::vector<const driver::ModelKernel*> kernels = driver::AllKernels(s);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const driver::ModelKernel& k = *kernels[i];
     const std::string nodes = EscapeControl(JoinStrings(k.nodes, ", "));
-    if (k.call) {
-      rows.push_back({std::to_string(i), k.call->op + " (runtime)", "-", "-", nodes});
+    if (k.workload < 0) {
+      rows.push_back(
+          {std::to_string(i), k.call ? k.call->op + " (runtime)" : k.control_op, "-", "-", nodes});
       continue;
     }
     const driver::KernelWorkload& w = model.workloads[k.workload];
@@ -165,14 +167,15 @@ int InspectModel(const InspectFlags& flags) {
   nlohmann::json kernels = nlohmann::json::array();
   for (size_t n = 0; n < model->specializations.size(); ++n) {
     const driver::Specialization& s = model->specializations[n];
-    kernel_count += s.kernels.size();
-    for (const driver::ModelKernel& k : s.kernels) {
+    for (const driver::ModelKernel* call : driver::AllKernels(s)) {
+      const driver::ModelKernel& k = *call;
+      ++kernel_count;
       nlohmann::json kernel = {{"nodes", k.nodes},
-                               {"name", k.call ? k.call->op : ""},
+                               {"name", k.call ? k.call->op : k.control_op},
                                {"workload", ""},
                                {"flops", 0},
                                {"specialization", n}};
-      if (!k.call) {
+      if (k.workload >= 0) {
         const driver::KernelWorkload& w = model->workloads[k.workload];
         kernel["name"] = w.name;
         kernel["workload"] = w.hash.Hex();
@@ -224,7 +227,8 @@ Command AddInspectCommand(CLI::App& root) {
             flags->target_given = app->count("--target") > 0;
             flags->threads_given = app->count("--threads") > 0;
             if (IsCompiled(flags->model.model)) {
-              for (const char* option : {"--shape", "--value", "--disable-pass", "--print-after"}) {
+              for (const char* option : {"--shape", "--value", "--max-trips", "--unroll",
+                                         "--disable-pass", "--print-after"}) {
                 if (app->count(option) == 0) continue;
                 return FailUsage("inspect", std::string(option) + " is for an ONNX model; " +
                                                 flags->model.model + " is compiled already");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "base/host_port.h"
@@ -18,6 +19,14 @@ void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes) {
   AddShapeOption(app, flags);
   app->add_option("--value", flags->values,
                   "INPUT=@FILE.npy: fixes an input at this value, so that it may decide shapes");
+  app->add_option(
+      "--max-trips", flags->max_trips,
+      "LOOP=N: the most trips of a Loop, by its node's name, whose number of trips only "
+      "the run knows");
+  app->add_option("--unroll", flags->unroll_nodes,
+                  "Write a loop out, trip by trip, where that gives so many nodes at most")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
   if (!passes) return;
   app->add_option("--disable-pass", flags->disabled_passes, "Leave out a graph pass, by name");
   app->add_option("--print-after", flags->print_after,
@@ -135,6 +144,25 @@ Result<std::vector<driver::InputShapes>> ParseShapeFlags(const std::vector<std::
   return sets;
 }
 
+// "decode=50" into options->max_trips.
+Status ParseMaxTripsFlag(const std::string& flag, driver::FrontendOptions* options) {
+  const size_t equals = flag.rfind('=');
+  const auto refuse = [&] {
+    return InvalidArgument(
+        fmt::format("--max-trips {}: expected LOOP=N, such as decode=50", Quoted(flag)));
+  };
+  if (equals == std::string::npos || equals == 0) return refuse();
+  int64_t trips = 0;
+  const char* const end = flag.data() + flag.size();
+  const auto [next, error] = std::from_chars(flag.data() + equals + 1, end, trips);
+  if (error != std::errc() || next != end || trips < 0) return refuse();
+  if (!options->max_trips.emplace(flag.substr(0, equals), trips).second) {
+    return InvalidArgument(
+        fmt::format("--max-trips names {} twice", Quoted(flag.substr(0, equals))));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
@@ -143,6 +171,10 @@ Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
   for (const std::string& value : flags.values) {
     TEMPER_RETURN_IF_ERROR(ParseValueFlag(value, &options));
   }
+  for (const std::string& trips : flags.max_trips) {
+    TEMPER_RETURN_IF_ERROR(ParseMaxTripsFlag(trips, &options));
+  }
+  options.unroll_nodes = flags.unroll_nodes;
   options.disabled_passes = flags.disabled_passes;
   TEMPER_RETURN_IF_ERROR(
       driver::CheckDisabledPasses(flags.disabled_passes).WithContext("--disable-pass"));

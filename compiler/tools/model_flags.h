@@ -18,6 +18,8 @@ struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;
   std::vector<std::string> values;
+  std::vector<std::string> max_trips;
+  int64_t unroll_nodes = importer::kUnrollNodes;
   std::string target = "native";
   int threads = 1;
   te::Numerics numerics = te::kDefaultNumerics;
@@ -25,7 +27,7 @@ struct ModelFlags {
   std::vector<std::string> print_after;
 };
 
-// MODEL.onnx, --shape and --value; with the flags of the passes if `passes` is set.
+// MODEL.onnx, --shape, --value and those of loops; with the flags of the passes if `passes` is set.
 void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes = false);
 // --shape alone.
 CLI::Option* AddShapeOption(CLI::App* app, ModelFlags* flags);

@@ -23,6 +23,10 @@ typedef struct temper_context temper_context;
  * 64-byte aligned, of the size the table states. Returns 0, or a code of the operator's own. */
 typedef int (*temper_kernel_fn)(temper_context* context, void* const* args, void* workspace);
 
+/* What a model's run returns where a loop would take more trips than it was compiled for. Operators
+ * of the runtime have codes below it. */
+#define TEMPER_TOO_MANY_TRIPS 1000
+
 typedef void (*temper_parallel_body)(void* closure, int64_t begin, int64_t end);
 struct temper_context {
   /* Calls body(closure, b, e) over static chunks that cover [0, count), in parallel, and returns
@@ -218,7 +222,9 @@ struct temper_module_info {
   int64_t weight_bytes;
   int32_t step_count;
   const temper_step_info* steps;
-  /* Runs step `step` of the model, 0 <= step < step_count. Steps run in order. arena: see above. */
+  /* Runs step `step` of the model, 0 <= step < step_count. Steps run in order. arena: see above. A
+   * branch or loop is a step and runs what is in it; these steps come right behind it, and to run
+   * one does nothing. */
   int (*run_step)(temper_context* context, int32_t step, const void* const* inputs,
                   void* const* outputs, void* arena);
   /* Runs all steps in order; returns 0 or the first step's nonzero code. */

@@ -210,6 +210,11 @@ static void DescribeOutputs(temper_model* model, int chosen, DLTensor* const* ou
 static const char* Meaning(int code) {
   if (code == TEMPER_OP_BAD_INDEX) return ": an index is outside its tensor";
   if (code == TEMPER_OP_BAD_TYPE) return ": an element type that the operator does not take";
+  if (code == TEMPER_TOO_MANY_TRIPS) {
+    return ": a loop would take more trips than the model was compiled for. Compile it with a "
+           "larger "
+           "--max-trips";
+  }
   return "";
 }
 

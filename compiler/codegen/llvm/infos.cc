@@ -4,10 +4,10 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
 
 #include "compiler/codegen/elf_weights.h"
+#include "compiler/codegen/llvm/module_code.h"
 #include "deploy/runtime/abi.h"
 
 namespace temper::codegen {
@@ -157,107 +157,12 @@ llvm::GlobalValue* Hidden(llvm::GlobalValue* v) {
 // What all specializations of a module share while it is written.
 struct ModuleEmitter {
   llvm::IRBuilderBase& b;
-  llvm::Module& module;
   Data& data;
   llvm::GlobalValue* weights;  // null where there are none
 
-  Result<Value*> Argument(llvm::Function* step, const ModuleArg& a);
-  Result<llvm::Function*> Step(const ModuleStep& step, const std::string& name);
-  llvm::Function* Run(const std::vector<llvm::Function*>& steps);
-  llvm::Function* RunStep(const std::vector<llvm::Function*>& steps);
   Result<Constant*> Values(const std::vector<ModuleValue>& values, const std::string& kind);
   Result<Constant*> Defaults(const ModuleSpecialization& s);
 };
-
-// int step(context, inputs, outputs, arena); run has the same type.
-llvm::FunctionType* StepType(llvm::IRBuilderBase& b) {
-  llvm::Type* ptr = b.getPtrTy();
-  return llvm::FunctionType::get(b.getInt32Ty(), {ptr, ptr, ptr, ptr}, false);
-}
-
-llvm::Function* NewFunction(ModuleEmitter& e, llvm::FunctionType* type, const std::string& name) {
-  auto* f = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, e.module);
-  f->setDoesNotThrow();
-  e.b.SetInsertPoint(llvm::BasicBlock::Create(e.b.getContext(), "entry", f));
-  return f;
-}
-
-Result<Value*> ModuleEmitter::Argument(llvm::Function* step, const ModuleArg& a) {
-  switch (a.place) {
-    case Place::kArena:
-      return b.CreatePtrAdd(step->getArg(3), b.getInt64(a.offset));
-    case Place::kWeights:
-      if (!weights) return Internal("a kernel reads weights of a model that has none");
-      return b.CreatePtrAdd(weights, b.getInt64(a.offset));
-    case Place::kInput:
-    case Place::kOutput:
-      break;
-  }
-  Value* table = step->getArg(a.place == Place::kInput ? 1 : 2);
-  return b.CreateAlignedLoad(b.getPtrTy(), b.CreatePtrAdd(table, b.getInt64(8 * a.offset)),
-                             llvm::Align(8));
-}
-
-Result<llvm::Function*> ModuleEmitter::Step(const ModuleStep& step, const std::string& name) {
-  llvm::Type* ptr = b.getPtrTy();
-  auto* kernel_type = llvm::FunctionType::get(b.getInt32Ty(), {ptr, ptr, ptr}, false);
-  llvm::Function* f = NewFunction(*this, StepType(b), name);
-  auto* args = b.CreateAlloca(llvm::ArrayType::get(ptr, std::max<size_t>(step.args.size(), 1)));
-  for (size_t i = 0; i < step.args.size(); ++i) {
-    TEMPER_ASSIGN_OR_RETURN(Value * value, Argument(f, step.args[i]));
-    b.CreateAlignedStore(value, b.CreatePtrAdd(args, b.getInt64(8 * i)), llvm::Align(8));
-  }
-  Value* kernel = nullptr;
-  if (step.runtime_op >= 0) {
-    Value* table = b.CreateAlignedLoad(
-        ptr, b.CreatePtrAdd(f->getArg(0), b.getInt64(offsetof(temper_context, ops))),
-        llvm::Align(8));
-    kernel = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, b.getInt64(8 * step.runtime_op)),
-                                 llvm::Align(8));
-  } else {
-    kernel = Hidden(llvm::cast<llvm::Function>(
-        module.getOrInsertFunction(step.symbol, kernel_type).getCallee()));
-  }
-  Value* workspace = b.CreatePtrAdd(f->getArg(3), b.getInt64(step.workspace_offset));
-  b.CreateRet(b.CreateCall(kernel_type, kernel, {f->getArg(0), args, workspace}));
-  return f;
-}
-
-// int run(context, inputs, outputs, arena): the steps until one fails.
-llvm::Function* ModuleEmitter::Run(const std::vector<llvm::Function*>& steps) {
-  llvm::LLVMContext& c = b.getContext();
-  llvm::Function* run = NewFunction(*this, StepType(b), "run");
-  for (llvm::Function* step : steps) {
-    Value* code =
-        b.CreateCall(step, {run->getArg(0), run->getArg(1), run->getArg(2), run->getArg(3)});
-    auto* failed = llvm::BasicBlock::Create(c, "failed", run);
-    auto* next = llvm::BasicBlock::Create(c, "next", run);
-    b.CreateCondBr(b.CreateIsNull(code), next, failed);
-    b.SetInsertPoint(failed);
-    b.CreateRet(code);
-    b.SetInsertPoint(next);
-  }
-  b.CreateRet(b.getInt32(0));
-  return run;
-}
-
-// int run_step(context, step, inputs, outputs, arena), through a table.
-llvm::Function* ModuleEmitter::RunStep(const std::vector<llvm::Function*>& steps) {
-  llvm::Type* ptr = b.getPtrTy();
-  llvm::Type* i32 = b.getInt32Ty();
-  auto* type = llvm::FunctionType::get(i32, {ptr, i32, ptr, ptr, ptr}, false);
-  llvm::Function* f = NewFunction(*this, type, "run_step");
-  if (steps.empty()) {
-    b.CreateRet(b.getInt32(0));
-    return f;
-  }
-  Constant* table = data.Array(std::vector<Constant*>(steps.begin(), steps.end()), "steps");
-  Value* offset = b.CreateMul(b.CreateSExt(f->getArg(1), b.getInt64Ty()), b.getInt64(8));
-  Value* step = b.CreateAlignedLoad(ptr, b.CreatePtrAdd(table, offset), llvm::Align(8));
-  b.CreateRet(
-      b.CreateCall(StepType(b), step, {f->getArg(0), f->getArg(2), f->getArg(3), f->getArg(4)}));
-  return f;
-}
 
 Result<Constant*> ModuleEmitter::Values(const std::vector<ModuleValue>& values,
                                         const std::string& kind) {
@@ -309,7 +214,7 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
                       const Target& target) {
   Data data(b, module);
   TEMPER_CHECK(!plan.specializations.empty());
-  ModuleEmitter emitter{b, module, data, nullptr};
+  ModuleEmitter emitter{b, data, nullptr};
   if (plan.weight_bytes > 0) {
     emitter.weights = Hidden(new llvm::GlobalVariable(
         module, b.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage, nullptr, kWeightsSymbol));
@@ -325,21 +230,17 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
   for (size_t i = plan.specializations.size(); i-- > 0;) {
     const ModuleSpecialization& s = plan.specializations[i];
     const std::string suffix = i > 0 ? "_" + std::to_string(i) : "";
-    std::vector<llvm::Function*> steps;
+    TEMPER_ASSIGN_OR_RETURN(const ModuleCode code,
+                            EmitModuleCode(b, module, s, emitter.weights, suffix));
     std::vector<Constant*> step_infos;
     int op_limit = 0;
     for (const ModuleStep& step : s.steps) {
       op_limit = std::max(op_limit, step.runtime_op + 1);
-      TEMPER_ASSIGN_OR_RETURN(llvm::Function * f,
-                              emitter.Step(step, "step" + std::to_string(steps.size()) + suffix));
-      steps.push_back(f);
       step_infos.push_back(
           data.Struct({data.Text(step.nodes), data.Text(step.workload), data.Text(step.source),
                        data.Text(step.schedule), data.F64(step.expected_us), data.F64(step.flops),
                        data.I64(step.bytes)}));
     }
-    llvm::Function* run = emitter.Run(steps);
-    llvm::Function* run_step = emitter.RunStep(steps);
     TEMPER_ASSIGN_OR_RETURN(Constant * inputs, emitter.Values(s.inputs, "input"));
     TEMPER_ASSIGN_OR_RETURN(Constant * outputs, emitter.Values(s.outputs, "output"));
     TEMPER_ASSIGN_OR_RETURN(Constant * defaults, emitter.Defaults(s));
@@ -354,10 +255,10 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
                                   outputs,
                                   data.I64(s.arena_bytes),
                                   data.I64(plan.weight_bytes),
-                                  data.I32(steps.size()),
+                                  data.I32(s.steps.size()),
                                   data.Array(step_infos, "step_infos"),
-                                  run_step,
-                                  run,
+                                  code.run_step,
+                                  code.run,
                                   data.I64(static_cast<int64_t>(RequiredFeatures(target))),
                                   output_shape,
                                   data.I32(op_limit),

@@ -1,5 +1,5 @@
-// The data that a candidate or a compiled model exports (deploy/runtime/abi.h), and a model's
-// generated `run` and `run_step`.
+// The data that a candidate or a compiled model exports (deploy/runtime/abi.h). A model's functions
+// are in module_code.h.
 #pragma once
 
 #include "base/status.h"

@@ -16,15 +16,6 @@ bool NeedsCast(const Graph& graph, const Node& node) {
          (IsInt(dtype) && node.op != "ReduceMax" && node.op != "ReduceMin");
 }
 
-// Many steps, which the runtime's function goes through without a node for each.
-bool IsLongRecurrence(const Graph& graph, const Node& node) {
-  constexpr int64_t kUnrolledSteps = 64;
-  if (!node.Is("RNN") && !node.Is("GRU") && !node.Is("LSTM")) return false;
-  const DType dtype = *graph.type(node.inputs[0]).dtype;
-  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return false;
-  return graph.shape(node.inputs[0])[node.Int("layout", 0) != 0 ? 1 : 0] > kUnrolledSteps;
-}
-
 }  // namespace
 
 Status ComposeNode(Graph& graph, int node_id) {
@@ -78,7 +69,6 @@ Status ComposeNode(Graph& graph, int node_id) {
         !IsWide(graph.node(node_id))) {
       break;
     }
-    if (IsLongRecurrence(graph, graph.node(node_id))) break;
     Composer composer(graph, node_id);
     compose(composer);
     return composer.Finish();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -40,6 +41,10 @@ class Composer {
   const Status& status() const { return status_; }
   // The node cannot be computed: "Conv 'x': what".
   void Refuse(const std::string& what);
+  // The same for an error that happened elsewhere.
+  void Refuse(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
 
   // --- Nodes -----------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ class InferContext {
   InferContext(Graph& graph, int node_id);
 
   const Node& node() const { return graph_.node(node_id_); }
+  const Graph& graph() const { return graph_; }
   bool Has(size_t input) const { return node().HasInput(input); }
   // REQUIRES of the three below: Has(input).
   DType dtype(size_t input) const { return *graph_.type(node().inputs[input]).dtype; }

@@ -124,6 +124,10 @@ Status InferOneHot(InferContext& c);
 Status InferGatherND(InferContext& c);
 Status InferReverseSequence(InferContext& c);
 
+// control_flow.cc
+Status InferIf(InferContext& c);
+Status InferLoop(InferContext& c);
+
 // shape_values.cc
 Status InferShape(InferContext& c);
 Status InferSize(InferContext& c);

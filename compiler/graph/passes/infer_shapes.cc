@@ -8,7 +8,14 @@ namespace temper::graph {
 namespace {
 
 // Why an output of the node has no static type; its inputs have.
-Status Explain(const Graph& graph, const Node& node) {
+Status Explain(const Graph& graph, const Node& node, int output) {
+  if (graph.type(output).IsBounded()) {
+    return Unimplemented(fmt::format(
+        "{}: how large its result '{}' {} is depends on values that are only known when the model "
+        "runs; such a result can leave the model but no node can read it, as {} does",
+        node.Describe(), graph.value(output).name, graph.type(output).ToString(),
+        graph.node(graph.value(output).uses[0].node).Describe()));
+  }
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const int input = node.inputs[i];
     if (input == kNone || graph.value(input).IsConstant() || IsFloat(*graph.type(input).dtype)) {
@@ -41,7 +48,7 @@ Status RunInferShapes(Graph& graph) {
       if (output == kNone || graph.type(output).IsStatic()) continue;
       // A bound is enough where nothing but the caller reads the value.
       if (graph.type(output).IsBounded() && graph.value(output).uses.empty()) continue;
-      return Explain(graph, node);
+      return Explain(graph, node, output);
     }
   }
   return OkStatus();

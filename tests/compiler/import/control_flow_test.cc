@@ -1,8 +1,9 @@
-// If, Loop and Scan, written out when imported.
+// If, Loop and Scan: what is decided when they are imported.
 #include "compiler/import/control_flow.h"
 
 #include <gtest/gtest.h>
 
+#include "compiler/graph/control_flow.h"
 #include "tests/compiler/import/model.h"
 
 namespace temper::importer {
@@ -52,15 +53,21 @@ TEST(ControlFlowTest, ConstantConditionTakesItsBranch) {
   EXPECT_EQ(Ops(*g), "Abs");
 }
 
-TEST(ControlFlowTest, OpenConditionSelects) {
+TEST(ControlFlowTest, OpenConditionKeepsTheBranches) {
   Model model = Choice();
   model.Input("c", {}, kBool);
   const auto g = model.Import();
   ASSERT_TRUE(g.ok()) << g.status().message();
-  EXPECT_EQ(Ops(*g), "Neg Abs Where");
+  EXPECT_EQ(Ops(*g), "If");
+  const graph::Node& node = g->node(g->order()[0]);
+  EXPECT_EQ(node.sources, std::vector<std::string>{"n_y"});
+  EXPECT_EQ(node.inputs.size(), 3u) << "the condition, and x once a branch";
+  EXPECT_EQ(Ops(graph::Nested(node, graph::kThenBranch)), "Neg");
+  EXPECT_EQ(Ops(graph::Nested(node, graph::kElseBranch)), "Abs");
+  EXPECT_EQ(g->type(g->outputs()[0]).ToString(), "float32[2]");
 }
 
-TEST(ControlFlowTest, BranchesOfDifferentShapesAreRefusedByName) {
+TEST(ControlFlowTest, BranchesOfDifferentRanksAreRefusedByName) {
   Model model = Choice();
   model.Input("c", {}, kBool);
   onnx::GraphProto* branch =
@@ -82,7 +89,7 @@ Model Sum(int64_t trips) {
   return model;
 }
 
-TEST(ControlFlowTest, LoopsAreUnrolled) {
+TEST(ControlFlowTest, SmallLoopsAreWrittenOut) {
   const auto g = Sum(2).Import();
   ASSERT_TRUE(g.ok()) << g.status().message();
   EXPECT_EQ(Ops(*g), "Add Neg Add Neg Unsqueeze Unsqueeze Concat");
@@ -90,25 +97,95 @@ TEST(ControlFlowTest, LoopsAreUnrolled) {
   EXPECT_EQ(g->node(g->order()[2]).sources, std::vector<std::string>{"n_s/[1]/out"});
 }
 
-TEST(ControlFlowTest, AGreatNumberOfTripsIsRefused) {
-  ExpectError(Sum(int64_t{1} << 40).Import().status(),
-              "Loop 'n_s': it takes more than 16384 trips");
+TEST(ControlFlowTest, OtherLoopsStayLoops) {
+  const auto g = Sum(int64_t{1} << 20).Import();
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  EXPECT_EQ(Ops(*g), "Loop");
+  const graph::Node& node = g->node(g->order()[0]);
+  EXPECT_EQ(Ops(graph::Nested(node, graph::kBody)), "Add Neg") << "the condition is constant";
+  EXPECT_FALSE(graph::LoopLayout(node).conditional);
+  EXPECT_EQ(graph::ExactTrips(*g, node), int64_t{1} << 20);
+  EXPECT_EQ(g->type(g->outputs()[1]).ToString(), "float32[1048576,2]");
 }
 
-TEST(ControlFlowTest, AnOpenConditionFreezesWhatIsCarried) {
+TEST(ControlFlowTest, RowsNeedAKnownNumberOfTrips) {
+  Model model = Sum(2);
+  model.proto.mutable_graph()->clear_initializer();
+  model.Input("trips", {1}, 7);
+  ExpectError(model.Import().status(), "Loop 'n_s': output 1 ('row') has a row for each trip");
+  ImportOptions options;
+  options.max_trips["n_s"] = 9;
+  const auto g = model.Import(options);
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  EXPECT_EQ(g->type(g->outputs()[1]).LargestShape(), (graph::Shape{9, 2}));
+  EXPECT_FALSE(g->type(g->outputs()[1]).IsStatic());
+  options.max_trips["other"] = 9;
+  ExpectError(model.Import(options).status(), "--max-trips names 'other', which is no Loop");
+}
+
+// Doubles s while its sum is below the limit; `trips` at most, or as often as it likes.
+Model Doubling(const Ints& trips) {
   Model model;
   model.Input("s0", {2}).Input("limit", {}).Output("s");
-  model.IntList("trips", {3});
-  onnx::NodeProto& node = model.Node("Loop", {"trips", "", "s0"}, {"s"});
+  if (!trips.empty()) model.IntList("trips", trips);
+  onnx::NodeProto& node = model.Node("Loop", {trips.empty() ? "" : "trips", "", "s0"}, {"s"});
   onnx::GraphProto& body = Body(node, "body", {"i", "go", "in"}, {"next", "out"});
   AddTo(body, "Add", {"in", "in"}, "out");
   AddTo(body, "ReduceSum", {"out"}, "sum").add_attribute()->set_name("keepdims");
   body.mutable_node(1)->mutable_attribute(0)->set_type(2);
   AddTo(body, "Less", {"sum", "limit"}, "next");
+  return model;
+}
+
+TEST(ControlFlowTest, AConditionOfTheBodyIsItsFirstOutput) {
+  for (const Ints& trips : {Ints{}, Ints{3}}) {
+    const auto g = Doubling(trips).Import();
+    ASSERT_TRUE(g.ok()) << g.status().message();
+    const graph::Node& node = g->node(g->order()[0]);
+    EXPECT_TRUE(graph::LoopLayout(node).conditional);
+    EXPECT_EQ(Ops(graph::Nested(node, graph::kBody)), "Add ReduceSum Less");
+    EXPECT_EQ(graph::MostTrips(*g, node), trips.empty() ? -1 : 3);
+    EXPECT_EQ(graph::ExactTrips(*g, node), std::nullopt);
+  }
+}
+
+TEST(ControlFlowTest, WhatChangesItsShapeIsWrittenOutOrRefused) {
+  Model model;
+  model.Input("s0", {1}).Output("s");
+  onnx::NodeProto& node = model.Node("Loop", {"trips", "", "s0"}, {"s"});
+  onnx::GraphProto& body = Body(node, "body", {"i", "go", "in"}, {"go", "out"});
+  SetInt(AddTo(body, "Concat", {"in", "s0"}, "out"), "axis", 0);
+  Model known = model;
+  known.IntList("trips", {100});
+  const auto g = known.Import();
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  EXPECT_EQ(g->type(g->outputs()[0]).ToString(), "float32[101]");
+  model.Input("trips", {}, 7);
+  ExpectError(model.Import().status(),
+              "Loop 'n_s': carried value 0 ('out') is float32[1] at first and float32[2]");
+}
+
+TEST(ControlFlowTest, WhatIsCapturedIsAnInputAtEachLevel) {
+  Model model;
+  model.Input("x", {2}).Input("c", {}, kBool).Input("trips", {}, 7).Output("y");
+  model.Floats("k", {2}, {1, 2});
+  onnx::NodeProto& node = model.Node("If", {"c"}, {"y"});
+  onnx::GraphProto& yes = Body(node, "then_branch", {}, {"a"});
+  onnx::NodeProto& loop = AddTo(yes, "Loop", {"trips", "", "x"}, "a");
+  onnx::GraphProto& body = Body(loop, "body", {"i", "go", "in"}, {"go", "out"});
+  AddTo(body, "Mul", {"in", "k"}, "m");
+  AddTo(body, "Add", {"m", "late"}, "out");
+  AddTo(Body(node, "else_branch", {}, {"b"}), "Neg", {"x"}, "b");
+  model.Node("Exp", {"x"}, {"late"});
   const auto g = model.Import();
   ASSERT_TRUE(g.ok()) << g.status().message();
-  EXPECT_EQ(Ops(*g),
-            "Add ReduceSum Less Add ReduceSum Less Where And Add ReduceSum Less Where And");
+  EXPECT_EQ(Ops(*g), "Exp If");
+  const graph::Node& branch = g->node(g->order()[1]);
+  EXPECT_EQ(branch.Int("then_inputs", 0), 3) << "trips, x and late";
+  const graph::Graph& then = graph::Nested(branch, graph::kThenBranch);
+  const graph::Node& inner = then.node(then.order()[0]);
+  EXPECT_EQ(inner.inputs.size(), 4u) << "k is a constant of the body";
+  EXPECT_EQ(graph::Nested(inner, graph::kBody).inputs().size(), 3u);
 }
 
 TEST(ControlFlowTest, ScansReadRowsAndCanRunBackwards) {
@@ -137,7 +214,8 @@ TEST(ControlFlowTest, NodesInABranchMayBeOutOfOrderAndOuterOnesToo) {
   model.Node("Exp", {"x"}, {"late"});  // after its reader
   const auto g = model.Import();
   ASSERT_TRUE(g.ok()) << g.status().message();
-  EXPECT_EQ(Ops(*g), "Exp Relu Neg Where");
+  EXPECT_EQ(Ops(*g), "Exp If");
+  EXPECT_EQ(Ops(graph::Nested(g->node(g->order()[1]), graph::kThenBranch)), "Relu Neg");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "compiler/graph/passes/decompose.h"
 
+#include "compiler/graph/control_flow.h"
 #include "tests/compiler/graph/build.h"
 
 namespace temper::graph {
@@ -42,7 +43,7 @@ TEST(DecomposeTest, NodesWithoutElementsBecomeConstants) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).constant->shape, (Shape{0, 3}));
 }
 
-TEST(DecomposeTest, LongRecurrencesStay) {
+TEST(DecomposeTest, LongRecurrencesBecomeLoops) {
   for (const int64_t steps : {4, 65}) {
     Graph graph;
     const int x = Input(graph, "x", {steps, 1, 2});
@@ -50,7 +51,18 @@ TEST(DecomposeTest, LongRecurrencesStay) {
         Op(graph, "RNN", {x, Ramp(graph, "w", {1, 3, 2}), Ramp(graph, "r", {1, 3, 3})}, "rnn"),
         "y");
     ExpectOk(RunDecompose(graph));
-    EXPECT_EQ(Ops(graph) == "RNN", steps > 64) << Ops(graph);
+    ExpectOk(Verify(graph));
+    const std::string ops = Ops(graph);
+    EXPECT_EQ(ops.find("RNN"), std::string::npos) << ops;
+    EXPECT_EQ(ops.find("Loop") != std::string::npos, steps > 8) << ops;
+    if (steps <= 8) continue;
+    const Node* loop = nullptr;
+    for (int id : graph.order()) {
+      if (graph.node(id).Is("Loop")) loop = &graph.node(id);
+    }
+    EXPECT_EQ(ExactTrips(graph, *loop), steps);
+    EXPECT_EQ(loop->inputs.size(), 4u) << "trips, no condition, h, and x * W^T";
+    EXPECT_EQ(graph.shape(graph.outputs()[0]), (Shape{steps, 1, 1, 3}));
   }
 }
 

@@ -1,0 +1,99 @@
+// If and Loop: their graphs know the types of their own outputs.
+#include "compiler/graph/control_flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/graph/infer/functions.h"
+
+namespace temper::graph {
+namespace {
+
+Status OneElement(const InferContext& c, size_t input, DType dtype, const char* what) {
+  if (!c.Has(input)) return OkStatus();
+  if (c.dtype(input) != dtype || ElementCount(c.shape(input)) != 1) {
+    return c.Error(fmt::format("{} is {}{} instead of one {}", what, Name(c.dtype(input)),
+                               ShapeToString(c.shape(input)), Name(dtype)));
+  }
+  return OkStatus();
+}
+
+Status StaticInside(const InferContext& c, const Graph& graph, size_t output) {
+  const ValueType& type = graph.type(graph.outputs()[output]);
+  if (type.IsStatic()) return OkStatus();
+  return Unimplemented(fmt::format(
+      "{}: output '{}' of its nested graph is {}; only results of known extents can leave one",
+      c.node().Describe(), graph.output_names()[output], type.ToString()));
+}
+
+}  // namespace
+
+Status InferIf(InferContext& c) {
+  TEMPER_RETURN_IF_ERROR(OneElement(c, 0, DType::kBool, "its condition"));
+  const Graph &yes = Nested(c.node(), kThenBranch), &no = Nested(c.node(), kElseBranch);
+  for (size_t i = 0; i < c.node().outputs.size(); ++i) {
+    TEMPER_RETURN_IF_ERROR(StaticInside(c, yes, i));
+    TEMPER_RETURN_IF_ERROR(StaticInside(c, no, i));
+    const ValueType &a = yes.type(yes.outputs()[i]), &b = no.type(no.outputs()[i]);
+    if (a.dtype != b.dtype || a.dims.size() != b.dims.size()) {
+      return Unimplemented(
+          fmt::format("{}: its branches differ in type ({} and {}), which is not supported where "
+                      "the condition is only known at run time",
+                      c.node().Describe(), a.ToString(), b.ToString()));
+    }
+    std::vector<Dim> dims;
+    for (size_t d = 0; d < a.dims.size(); ++d) {
+      dims.push_back(a.dims[d] == b.dims[d] ? a.dims[d]
+                                            : AtMost(std::max(a.dims[d].value, b.dims[d].value)));
+    }
+    TEMPER_RETURN_IF_ERROR(c.SetBounded(i, *a.dtype, std::move(dims)));
+  }
+  return OkStatus();
+}
+
+Status InferLoop(InferContext& c) {
+  TEMPER_RETURN_IF_ERROR(OneElement(c, LoopLayout::kTrips, DType::kInt64, "its trip count"));
+  TEMPER_RETURN_IF_ERROR(OneElement(c, LoopLayout::kCondition, DType::kBool, "its condition"));
+  const Node& node = c.node();
+  const Graph& body = Nested(node, kBody);
+  const LoopLayout layout(node);
+  if (layout.conditional) {
+    const ValueType& next = body.type(body.outputs()[0]);
+    if (!next.IsStatic() || next.dtype != DType::kBool || ElementCount(next.StaticShape()) != 1) {
+      return c.Error(fmt::format("its body's condition is {}", next.ToString()));
+    }
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const size_t output = layout.first_carried() + i;
+    TEMPER_RETURN_IF_ERROR(StaticInside(c, body, output));
+    const ValueType& type = body.type(body.outputs()[output]);
+    std::vector<Dim> dims = type.dims;
+    if (i < layout.carried) {
+      const size_t input = LoopLayout::kInitial + i;
+      if (c.dtype(input) != *type.dtype || c.shape(input) != type.StaticShape()) {
+        return Unimplemented(fmt::format(
+            "{}: carried value {} ('{}') is {}{} at first and {} after a trip; what a loop carries "
+            "must keep its type where its trips are not written out",
+            node.Describe(), i, body.output_names()[output], Name(c.dtype(input)),
+            ShapeToString(c.shape(input)), type.ToString()));
+      }
+    } else if (const auto exact = ExactTrips(c.graph(), node)) {
+      dims.insert(dims.begin(), Dim(*exact));
+    } else {
+      const int64_t most = MostTrips(c.graph(), node);
+      if (most < 0) {
+        return Unimplemented(fmt::format(
+            "{}: output {} ('{}') has a row for each trip, and how many trips it takes is only "
+            "known at run time; state the most with --max-trips '{}=N'",
+            node.Describe(), i, body.output_names()[output],
+            node.sources.empty() ? "NAME" : node.sources[0]));
+      }
+      dims.insert(dims.begin(), AtMost(most));
+    }
+    TEMPER_RETURN_IF_ERROR(c.SetBounded(i, *type.dtype, std::move(dims)));
+  }
+  return OkStatus();
+}
+
+}  // namespace temper::graph
