@@ -86,8 +86,11 @@ CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>&
     report.arena_bytes = std::max(report.arena_bytes, planned.arena_bytes);
     SpecializationReport& s = report.specializations.emplace_back();
     s.arena_bytes = planned.arena_bytes;
-    for (const codegen::ModuleValue& input : planned.inputs) {
-      s.inputs.emplace_back(input.name, input.shape);
+    s.fixed_defaults = planned.fixed_defaults;
+    const size_t required = planned.inputs.size() - planned.optional_count;
+    for (size_t k = 0; k < planned.inputs.size(); ++k) {
+      const codegen::ModuleValue& input = planned.inputs[k];
+      (k < required ? s.inputs : s.optional).emplace_back(input.name, input.shape);
     }
     const std::vector<const ModelKernel*> kernels = AllKernels(model.specializations[i]);
     for (size_t k = 0; k < kernels.size(); ++k) {

@@ -49,7 +49,9 @@ struct KernelReport {
 
 // One set of shapes that the model was compiled for.
 struct SpecializationReport {
-  std::vector<std::pair<std::string, graph::Shape>> inputs;
+  std::vector<std::pair<std::string, graph::Shape>> inputs;    // those that must be given
+  std::vector<std::pair<std::string, graph::Shape>> optional;  // those with a default
+  bool fixed_defaults = false;  // for runs that give none of `optional`
   int64_t arena_bytes = 0;
 };
 

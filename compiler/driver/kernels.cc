@@ -264,21 +264,64 @@ class Frontend {
       return InvalidArgument(fmt::format("{} specializations; at most {} are possible",
                                          options_.shapes.size(), kMaxSpecializations));
     }
-    if (options_.shapes.size() < 2) {
-      TEMPER_RETURN_IF_ERROR(Add(options_.shapes.empty() ? InputShapes() : options_.shapes[0]));
+    Status built = Build(/*overridable=*/true);
+    // Where ONNX alone asks for it, what cannot be an input is a constant, as before.
+    if (!built.ok() && failed_with_inputs_ && !options_.overridable) {
+      result_ = {};
+      known_.clear();
+      const std::string why = built.message();
+      TEMPER_RETURN_IF_ERROR(Build(/*overridable=*/false));
+      result_.warnings.push_back(
+          "the initializers that are inputs too are constants, since they cannot be inputs: " +
+          why +
+          ". --overridable NAME, for each that a caller may override, chooses; "
+          "--no-overridable says that none is");
       return std::move(result_);
     }
-    for (size_t i = 0; i < options_.shapes.size(); ++i) {
-      TEMPER_RETURN_IF_ERROR(
-          Add(options_.shapes[i]).WithContext(fmt::format("specialization {}", i + 1)));
-      TEMPER_RETURN_IF_ERROR(CheckLast());
-    }
+    if (!built.ok()) return built;
     return std::move(result_);
   }
 
  private:
-  Result<graph::Graph> Import(const InputShapes& shapes) {
+  Status Build(bool overridable) {
+    std::vector<InputShapes> sets = options_.shapes;
+    if (sets.empty()) sets.emplace_back();
+    for (size_t i = 0; i < sets.size(); ++i) {
+      Status added = Add(sets[i], overridable);
+      if (!added.ok()) {
+        return sets.size() > 1 ? added.WithContext(fmt::format("specialization {}", i + 1)) : added;
+      }
+    }
+    return OkStatus();
+  }
+
+  // For one set of shapes: with the defaults as constants and, if there are any that a caller may
+  // override, with those as inputs.
+  Status Add(const InputShapes& shapes, bool overridable) {
     importer::ImportOptions import;
+    if (overridable) {
+      import.overridable = options_.overridable;
+    } else {
+      import.overridable.emplace();
+    }
+    std::vector<importer::InputDefault> defaults;
+    import.defaults = &defaults;
+    TEMPER_RETURN_IF_ERROR(AddOne(shapes, import));
+    Specialization& fixed = result_.specializations.back();
+    fixed.optional = defaults;
+    fixed.fixed_defaults = !defaults.empty();
+    TEMPER_RETURN_IF_ERROR(CheckLast());
+    if (defaults.empty()) return OkStatus();
+    import.overridable_are_inputs = true;
+    import.defaults = nullptr;
+    Status added = AddOne(shapes, import);
+    failed_with_inputs_ = !added.ok();
+    TEMPER_RETURN_IF_ERROR(added);
+    result_.specializations.back().optional = std::move(defaults);
+    return CheckLast();
+  }
+
+  Result<graph::Graph> Import(const InputShapes& shapes, importer::ImportOptions import) {
     import.shapes = shapes;
     import.values = options_.values;
     import.max_trips = options_.max_trips;
@@ -304,11 +347,13 @@ class Frontend {
     return graph;
   }
 
-  Status Add(const InputShapes& shapes) {
-    TEMPER_ASSIGN_OR_RETURN(graph::Graph imported, Import(shapes));
+  Status AddOne(const InputShapes& shapes, const importer::ImportOptions& import) {
+    TEMPER_ASSIGN_OR_RETURN(graph::Graph imported, Import(shapes, import));
     Specialization& s = result_.specializations.emplace_back();
     s.graph = std::move(imported);
-    if (options_.shapes.size() > 1) {
+    const bool several = options_.shapes.size() > 1 || import.overridable_are_inputs ||
+                         (import.defaults != nullptr && !import.defaults->empty());
+    if (several) {
       const auto share = [&](graph::Graph& graph) { return constants_.Share(graph), OkStatus(); };
       TEMPER_RETURN_IF_ERROR(share(s.graph));
       TEMPER_RETURN_IF_ERROR(graph::ForEachNested(s.graph, share));
@@ -377,45 +422,52 @@ class Frontend {
     return OkStatus();
   }
 
+  // The inputs that a caller must give.
+  static std::span<const int> Required(const Specialization& s) {
+    const std::vector<int>& inputs = s.graph.inputs();
+    return std::span(inputs).first(inputs.size() - (s.fixed_defaults ? 0 : s.optional.size()));
+  }
+
   // The newest specialization against those before it: they differ in shapes, and in nothing else.
   Status CheckLast() const {
     const auto& all = result_.specializations;
-    const graph::Graph& last = all.back().graph;
-    const graph::Graph& first = all.front().graph;
+    if (all.size() == 1) return OkStatus();
+    const Specialization &first = all.front(), &last = all.back();
     const auto same = [&](std::span<const int> a, std::span<const int> b, const char* kind) {
       for (size_t i = 0; i < a.size(); ++i) {
-        const graph::ValueType &x = first.type(a[i]), &y = last.type(b[i]);
+        const graph::ValueType &x = first.graph.type(a[i]), &y = last.graph.type(b[i]);
         if (x.dtype == y.dtype && x.dims.size() == y.dims.size()) continue;
         return Unimplemented(fmt::format(
-            "{}: {} '{}' is {} in the first specialization but {} in number {}; specializations "
-            "may differ in sizes alone",
-            model_, kind, EscapeControl(first.value(a[i]).name), x.ToString(), y.ToString(),
-            all.size()));
+            "{}: {} '{}' is {} in the first specialization but {} in another; specializations may "
+            "differ in sizes alone",
+            model_, kind, EscapeControl(first.graph.value(a[i]).name), x.ToString(), y.ToString()));
       }
       return OkStatus();
     };
-    const auto names = [](const graph::Graph& graph) {
+    const auto names = [](const Specialization& s) {
       std::vector<std::string> list;
-      for (int input : graph.inputs()) list.push_back(Quoted(graph.value(input).name));
+      for (int input : Required(s)) list.push_back(Quoted(s.graph.value(input).name));
+      for (const importer::InputDefault& d : s.optional) list.push_back(Quoted(d.name));
       return list;
     };
     if (names(first) != names(last)) {
-      return InvalidArgument(fmt::format(
-          "{}: the first specialization has the inputs {}, number {} has {}; a --shape that makes "
-          "an initializer an input has to be in each",
-          model_, JoinStrings(names(first), ", "), all.size(), JoinStrings(names(last), ", ")));
+      return InvalidArgument(
+          fmt::format("{}: the first specialization has the inputs {}, another one has {}; a "
+                      "--shape that makes "
+                      "an initializer an input has to be in each",
+                      model_, JoinStrings(names(first), ", "), JoinStrings(names(last), ", ")));
     }
-    TEMPER_RETURN_IF_ERROR(same(first.inputs(), last.inputs(), "input"));
-    TEMPER_RETURN_IF_ERROR(same(first.outputs(), last.outputs(), "output"));
+    TEMPER_RETURN_IF_ERROR(same(Required(first), Required(last), "input"));
+    TEMPER_RETURN_IF_ERROR(same(first.graph.outputs(), last.graph.outputs(), "output"));
     for (size_t i = 0; i + 1 < all.size(); ++i) {
-      const auto& inputs = all[i].graph.inputs();
-      const bool differs =
-          !std::equal(inputs.begin(), inputs.end(), last.inputs().begin(),
-                      [&](int a, int b) { return all[i].graph.shape(a) == last.shape(b); });
+      if (all[i].fixed_defaults != last.fixed_defaults) continue;
+      const auto a = Required(all[i]), b = Required(last);
+      const bool differs = !std::equal(a.begin(), a.end(), b.begin(), [&](int x, int y) {
+        return all[i].graph.shape(x) == last.graph.shape(y);
+      });
       if (differs) continue;
       return InvalidArgument(
-          fmt::format("{}: specializations {} and {} have the same shapes; leave one out", model_,
-                      i + 1, all.size()));
+          model_ + ": this set of shapes is that of an earlier specialization; leave one out");
     }
     return OkStatus();
   }
@@ -426,7 +478,8 @@ class Frontend {
   std::shared_ptr<const graph::OutsideOps> outside_ops_;
   ModelKernels result_;
   ConstantPool constants_;
-  std::map<Hash, int> known_;  // index of a workload
+  bool failed_with_inputs_ = false;  // the defaults as inputs were at fault
+  std::map<Hash, int> known_;        // index of a workload
 };
 
 }  // namespace

@@ -35,8 +35,11 @@ struct FrontendOptions {
   std::map<std::string, graph::Tensor> values;    // inputs fixed when compiling (import/import.h)
   std::map<std::string, int64_t> max_trips;       // of loops, by the node's name (import/import.h)
   int64_t unroll_nodes = importer::kUnrollNodes;  // import/import.h
-  Extensions extensions;                          // operators and passes of outside projects
-  std::vector<std::string> disabled_passes;       // by name; an unknown one is an error
+  // Initializers that are inputs too and stay optional inputs of the compiled model. Nothing: from
+  // IR version 4 on those that can; else those named (import/import.h says more).
+  std::optional<std::vector<std::string>> overridable;
+  Extensions extensions;                     // operators and passes of outside projects
+  std::vector<std::string> disabled_passes;  // by name; an unknown one is an error
   // Called with the graph after import ("import") and after each pass, by its name. May be empty.
   std::function<void(std::string_view pass, const graph::Graph& graph)> after_pass;
 };
@@ -81,8 +84,13 @@ struct KernelBody {
   std::map<int, int64_t> part_bytes;
 };
 
-// The model for one set of shapes.
-using Specialization = KernelBody;
+// The model for one set of shapes, and with its defaults as they are or as inputs.
+struct Specialization : KernelBody {
+  // Inputs with a default, the same in all specializations. Where `fixed_defaults`, the graph has
+  // them as constants, else as its last inputs.
+  std::vector<importer::InputDefault> optional;
+  bool fixed_defaults = false;
+};
 
 // The value in whose memory this one lies, and where in it.
 partition::Placement PlaceOf(const KernelBody& body, int value);

@@ -141,8 +141,10 @@ int64_t WeightTable::Plain(std::shared_ptr<const graph::Tensor> tensor) {
   return Append(std::move(weight));
 }
 
-Result<int64_t> WeightTable::Find(const lower::Argument& argument, const graph::Value& value) {
-  const graph::Tensor& tensor = *value.constant;
+Result<int64_t> WeightTable::Find(const lower::Argument& argument,
+                                  const std::shared_ptr<const graph::Tensor>& constant,
+                                  const std::string& name) {
+  const graph::Tensor& tensor = *constant;
   std::vector<int64_t> key = {reinterpret_cast<intptr_t>(tensor.data),
                               static_cast<int64_t>(tensor.dtype)};
   key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
@@ -155,7 +157,7 @@ Result<int64_t> WeightTable::Find(const lower::Argument& argument, const graph::
   auto [known, added] = at_.emplace(std::move(key), bytes_);
   if (!added) return known->second;
   Weight weight;
-  weight.tensor = value.constant;
+  weight.tensor = constant;
   weight.bytes = tensor.bytes();
   if (!argument.pack.empty()) {
     weight.packed = true;
@@ -164,7 +166,7 @@ Result<int64_t> WeightTable::Find(const lower::Argument& argument, const graph::
     const temper_pack pack = weight.Pack();
     weight.bytes = temper_pack_dst_bytes(&pack);
     if (weight.bytes < 0 || temper_pack_src_bytes(&pack) != tensor.bytes()) {
-      return Internal(fmt::format("constant '{}' cannot be packed as asked", value.name));
+      return Internal(fmt::format("constant '{}' cannot be packed as asked", name));
     }
   }
   return Append(std::move(weight));
@@ -180,6 +182,7 @@ int64_t WeightTable::Append(Weight weight) {
 
 Result<codegen::ModuleSpecialization> ModuleWriter::Run() {
   AddValues();
+  TEMPER_RETURN_IF_ERROR(AddDefaults());
   TEMPER_RETURN_IF_ERROR(AddSteps());
   TEMPER_ASSIGN_OR_RETURN(const MemoryPlan memory, PlanMemory(lives_));
   plan_.arena_bytes = memory.arena_bytes;
@@ -205,6 +208,22 @@ void ModuleWriter::AddValues() {
     for (const graph::Dim& dim : g.type(value).dims) output.open.push_back(!dim.known());
     plan_.outputs.push_back(std::move(output));
   }
+}
+
+Status ModuleWriter::AddDefaults() {
+  plan_.optional_count = static_cast<int>(model_.optional.size());
+  plan_.fixed_defaults = model_.fixed_defaults;
+  for (const importer::InputDefault& d : model_.optional) {
+    if (model_.fixed_defaults) {
+      plan_.inputs.push_back({d.name, d.value.dtype, d.value.shape});
+      continue;
+    }
+    TEMPER_ASSIGN_OR_RETURN(
+        const int64_t offset,
+        weights_.Find({}, std::make_shared<const graph::Tensor>(d.value), d.name));
+    plan_.defaults.push_back(offset);
+  }
+  return OkStatus();
 }
 
 Status ModuleWriter::AddSteps() {
@@ -313,7 +332,7 @@ Status ModuleWriter::AddCall(const ModelKernel& kernel) {
 Result<ModuleArg> ModuleWriter::InputArg(const lower::Argument& argument, int value, int step) {
   const graph::Value& v = body_->graph.value(value);
   if (v.IsConstant()) {
-    TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, v));
+    TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, v.constant, v.name));
     return ModuleArg{Place::kWeights, offset};
   }
   const partition::Placement at = PlaceOf(*body_, value);

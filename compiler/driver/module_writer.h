@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,9 @@ class WeightTable {
   // The offset of a tensor as it is.
   int64_t Plain(std::shared_ptr<const graph::Tensor> tensor);
   // The offset of a constant in the form that `argument` wants.
-  Result<int64_t> Find(const lower::Argument& argument, const graph::Value& value);
+  Result<int64_t> Find(const lower::Argument& argument,
+                       const std::shared_ptr<const graph::Tensor>& constant,
+                       const std::string& name);
 
   int64_t bytes() const { return bytes_; }
   std::vector<Weight> Take() { return std::move(weights_); }
@@ -38,7 +41,8 @@ class ModuleWriter {
   ModuleWriter(const Specialization& model, const std::vector<KernelWorkload>& workloads,
                const std::vector<ChosenKernel>& chosen, const std::vector<int64_t>& workspace_bytes,
                WeightTable& weights)
-      : workloads_(workloads),
+      : model_(model),
+        workloads_(workloads),
         chosen_(chosen),
         workspace_bytes_(workspace_bytes),
         weights_(weights),
@@ -56,6 +60,8 @@ class ModuleWriter {
   using Places = std::map<int, Spot>;  // by graph value
 
   void AddValues();
+  // The inputs that a caller may leave out: the last of the graph, or constants of it.
+  Status AddDefaults();
   Status AddSteps();  // of body_
   Status AddKernel(const ModelKernel& kernel);
   Status AddCall(const ModelKernel& kernel);
@@ -82,6 +88,7 @@ class ModuleWriter {
   Result<Arg> InputArg(const lower::Argument& argument, int value, int step);
   Result<Arg> OutputArg(const te::Program& program, size_t output, int value, int step);
 
+  const Specialization& model_;
   const std::vector<KernelWorkload>& workloads_;
   const std::vector<ChosenKernel>& chosen_;
   const std::vector<int64_t>& workspace_bytes_;

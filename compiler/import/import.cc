@@ -6,8 +6,10 @@
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "compiler/import/graph_builder.h"
 #include "compiler/import/inputs.h"
 #include "compiler/import/mapped_file.h"
@@ -19,6 +21,9 @@ namespace {
 
 using graph::Graph;
 using graph::kNone;
+
+// The IR version from which on an initializer that is an input too is only a default.
+constexpr int64_t kDefaultsSince = 4;
 
 // Whether a dim_param names a dimension: exporters also write "?", "-1" and "None" for "any".
 bool IsName(const std::string& text) {
@@ -135,10 +140,14 @@ class ModelBuilder {
       return InvalidArgument(fmt::format("--value names '{}', which is no input", name));
     }
     std::vector<DeclaredInput> inputs;
+    std::vector<std::string> with_default;
     for (const onnx::ValueInfoProto& info : proto_.input()) {
       if (initialized.count(info.name()) != 0) {
-        // Its default is its value.
-        if (options_.shapes.count(info.name()) + options_.values.count(info.name()) == 0) continue;
+        // Its default is its value, for good or where the caller gives none.
+        if (options_.shapes.count(info.name()) + options_.values.count(info.name()) == 0) {
+          with_default.push_back(info.name());
+          continue;
+        }
         initialized.erase(info.name());
       }
       if (info.name().empty()) return InvalidArgument("an input has no name");
@@ -158,10 +167,43 @@ class ModelBuilder {
     for (size_t i = 0; i < inputs.size(); ++i) {
       scope_.values[inputs[i].name] = graph_.AddInput(inputs[i].name, std::move(types[i]));
     }
+    std::unordered_map<std::string, graph::Tensor> values;
+    const std::unordered_set<std::string> named(with_default.begin(), with_default.end());
     for (const onnx::TensorProto& tensor : proto_.initializer()) {
       if (initialized.count(tensor.name()) == 0) continue;
       TEMPER_ASSIGN_OR_RETURN(graph::Tensor contents, reader_.Read(tensor));
+      if (named.count(tensor.name()) != 0) {
+        values.emplace(tensor.name(), std::move(contents));
+        continue;
+      }
       scope_.values[tensor.name()] = graph_.AddConstant(tensor.name(), std::move(contents));
+    }
+    return AddDefaults(with_default, values);
+  }
+
+  // The initializers that are inputs too.
+  Status AddDefaults(const std::vector<std::string>& names,
+                     const std::unordered_map<std::string, graph::Tensor>& values) {
+    const auto& wanted = options_.overridable;
+    for (const std::string& name : wanted.value_or(std::vector<std::string>())) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      return InvalidArgument(fmt::format(
+          "--overridable names {}, which is not both an initializer and an input", Quoted(name)));
+    }
+    std::unordered_set<std::string> seen;
+    for (const std::string& name : names) {
+      if (!seen.insert(name).second) {
+        return InvalidArgument(fmt::format("input '{}' is there twice", name));
+      }
+      const graph::Tensor& value = values.at(name);
+      const bool overridable =
+          wanted ? std::find(wanted->begin(), wanted->end(), name) != wanted->end()
+                 : model_.ir_version() >= kDefaultsSince &&
+                       !(IsInt(value.dtype) && value.shape.size() <= 1);
+      if (overridable && options_.defaults != nullptr) options_.defaults->push_back({name, value});
+      scope_.values[name] = overridable && options_.overridable_are_inputs
+                                ? graph_.AddInput(name, graph::TensorType(value.dtype, value.shape))
+                                : graph_.AddConstant(name, value);
     }
     return OkStatus();
   }

@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "compiler/graph/graph.h"
@@ -23,14 +25,29 @@ inline constexpr int kNewestOpset = 23;
 
 inline constexpr int64_t kUnrollNodes = 64;
 
+// An initializer that is also an input: what the input is where a caller does not give it.
+struct InputDefault {
+  std::string name;
+  graph::Tensor value;
+};
+
 struct ImportOptions {
-  // Shapes for inputs by name, as --shape gives them. An initializer that is also an input is a
-  // constant unless it is named here.
+  // Shapes for inputs by name, as --shape gives them. An initializer that is also an input and
+  // named here is an input without a default.
   std::map<std::string, graph::Shape> shapes;
   // Values for inputs by name, as --value gives them: such an input is a constant of the compiled
   // model, which no longer takes it. What decides a shape (Reshape's second input) must be
   // constant.
   std::map<std::string, graph::Tensor> values;
+  // Which initializers that are inputs too a caller may override. Nothing: from IR version 4 on, as
+  // ONNX has it, all but integers of at most one dimension, which decide shapes and axes; before
+  // that none. Else those that are named, whatever the version.
+  std::optional<std::vector<std::string>> overridable;
+  // Whether those are inputs of the graph, behind its others; else they are constants as all other
+  // initializers.
+  bool overridable_are_inputs = false;
+  // If not null: takes those that a caller may override, in the model's order.
+  std::vector<InputDefault>* defaults = nullptr;
   // Operators of outside projects that the model may have; may be null.
   std::shared_ptr<const graph::OutsideOps> outside_ops;
   // The most trips that a Loop takes whose number of trips only the run knows, by the node's name,

@@ -50,9 +50,13 @@ nlohmann::json ToJson(const driver::CompileReport& report) {
   }
   nlohmann::json specializations = nlohmann::json::array();
   for (const driver::SpecializationReport& s : report.specializations) {
-    nlohmann::json inputs = nlohmann::json::object();
+    nlohmann::json inputs = nlohmann::json::object(), optional = nlohmann::json::object();
     for (const auto& [name, shape] : s.inputs) inputs[name] = shape;
-    specializations.push_back({{"inputs", inputs}, {"arena_bytes", s.arena_bytes}});
+    for (const auto& [name, shape] : s.optional) optional[name] = shape;
+    specializations.push_back({{"inputs", inputs},
+                               {"optional", optional},
+                               {"fixed_defaults", s.fixed_defaults},
+                               {"arena_bytes", s.arena_bytes}});
   }
   return {{"seconds", report.seconds},           {"arena_bytes", report.arena_bytes},
           {"weight_bytes", report.weight_bytes}, {"warnings", report.warnings},
@@ -64,7 +68,12 @@ std::string Shapes(const driver::SpecializationReport& specialization) {
   for (const auto& [name, shape] : specialization.inputs) {
     text += (text.empty() ? "" : ", ") + EscapeControl(name) + graph::ShapeToString(shape);
   }
-  return text;
+  if (specialization.fixed_defaults || specialization.optional.empty()) return text;
+  std::string names;
+  for (const auto& [name, shape] : specialization.optional) {
+    names += (names.empty() ? "" : ", ") + EscapeControl(name);
+  }
+  return text + "; where a run gives any of " + names;
 }
 
 // The kernels of one specialization.
@@ -107,7 +116,10 @@ std::string Summary(const driver::CompileReport& report, const std::string& outp
     from += fmt::format("{}{} {}", from.empty() ? "" : ", ", sources[i],
                         driver::SourceName(static_cast<driver::SourceLevel>(i)));
   }
-  const size_t shapes = report.specializations.size();
+  size_t shapes = 0;
+  for (const driver::SpecializationReport& s : report.specializations) {
+    shapes += s.fixed_defaults || s.optional.empty();
+  }
   return fmt::format(
       "{}: {}{} kernels ({} distinct; schedules: {}), weights {}, scratch memory {}, compiled in "
       "{:.2f} s\n",

@@ -42,9 +42,14 @@ std::string KernelName(const temper_model* model, const temper_step_info& step) 
 
 nlohmann::json SpecializationJson(const temper_model* m, const temper_specialization_info& s) {
   nlohmann::json json = {{"inputs", nlohmann::json::array()},
+                         {"optional", nlohmann::json::array()},
                          {"outputs", nlohmann::json::array()},
+                         {"fixed_defaults", s.fixed_defaults != 0},
                          {"arena_bytes", s.arena_bytes}};
   for (int i = 0; i < temper_input_count(m); ++i) json["inputs"].push_back(TensorJson(s.inputs[i]));
+  for (int i = 0; i < temper_optional_count(m); ++i) {
+    json["optional"].push_back(TensorJson(s.optional[i]));
+  }
   for (int i = 0; i < temper_output_count(m); ++i) {
     json["outputs"].push_back(TensorJson(s.outputs[i]));
   }
@@ -83,6 +88,10 @@ void PrintSpecialization(const temper_model* m, const temper_specialization_info
                          bool schedules) {
   for (int i = 0; i < temper_input_count(m); ++i) {
     Print("input  " + EscapeControl(Describe(s.inputs[i])) + "\n");
+  }
+  for (int i = 0; i < temper_optional_count(m); ++i) {
+    Print("input  " + EscapeControl(Describe(s.optional[i])) +
+          (s.fixed_defaults ? ", has its default\n" : ", optional\n"));
   }
   for (int i = 0; i < temper_output_count(m); ++i) {
     Print("output " + EscapeControl(Describe(s.outputs[i])) + "\n");

@@ -16,7 +16,7 @@ namespace temper::tools {
 
 void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes) {
   app->add_option("model", flags->model, "ONNX model")->required();
-  AddShapeOption(app, flags);
+  AddShapeOptions(app, flags);
   app->add_option("--value", flags->values,
                   "INPUT=@FILE.npy: fixes an input at this value, so that it may decide shapes");
   app->add_option(
@@ -33,12 +33,19 @@ void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes) {
                   "Print the graph after a pass, by name, on stderr; `import` before all, `all`");
 }
 
-CLI::Option* AddShapeOption(CLI::App* app, ModelFlags* flags) {
-  return app->add_option(
+void AddShapeOptions(CLI::App* app, ModelFlags* flags) {
+  app->add_option(
       "--shape", flags->shapes,
       "INPUT=1x3x224x224[,INPUT=...]: shapes of inputs, for dimensions that the model leaves open. "
       "An input that is named again begins a further set of shapes; the compiled model holds "
       "kernels for each set and picks by the inputs' shapes");
+  auto* none = app->add_flag("--no-overridable", flags->no_overridable,
+                             "Initializers that are inputs too are constants");
+  app->add_option(
+         "--overridable", flags->overridable,
+         "NAME of an initializer that is an input too and that a run may override. Without "
+         "this: from IR version 4 on all that can be")
+      ->excludes(none);
 }
 
 void AddTargetOption(CLI::App* app, ModelFlags* flags) {
@@ -168,6 +175,7 @@ Status ParseMaxTripsFlag(const std::string& flag, driver::FrontendOptions* optio
 Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
   driver::FrontendOptions options;
   TEMPER_ASSIGN_OR_RETURN(options.shapes, ParseShapeFlags(flags.shapes));
+  if (!flags.overridable.empty() || flags.no_overridable) options.overridable = flags.overridable;
   for (const std::string& value : flags.values) {
     TEMPER_RETURN_IF_ERROR(ParseValueFlag(value, &options));
   }

@@ -18,6 +18,8 @@ struct ModelFlags {
   std::string model;
   std::vector<std::string> shapes;
   std::vector<std::string> values;
+  std::vector<std::string> overridable;
+  bool no_overridable = false;
   std::vector<std::string> max_trips;
   int64_t unroll_nodes = importer::kUnrollNodes;
   std::string target = "native";
@@ -29,8 +31,8 @@ struct ModelFlags {
 
 // MODEL.onnx, --shape, --value and those of loops; with the flags of the passes if `passes` is set.
 void AddModelOptions(CLI::App* app, ModelFlags* flags, bool passes = false);
-// --shape alone.
-CLI::Option* AddShapeOption(CLI::App* app, ModelFlags* flags);
+// --shape, --overridable and --no-overridable: what decides a model's kernels, along with --value.
+void AddShapeOptions(CLI::App* app, ModelFlags* flags);
 void AddTargetOption(CLI::App* app, ModelFlags* flags);
 void AddThreadsOption(CLI::App* app, ModelFlags* flags);
 void AddNumericsOption(CLI::App* app, ModelFlags* flags);

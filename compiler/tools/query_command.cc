@@ -181,7 +181,7 @@ Command AddQueryCommand(CLI::App& root) {
   app->add_option("--db", flags->db, "Tuning database");
   AddServerOption(app, &flags->server);
   app->add_option("--model", flags->model.model, "Only the kernels of this ONNX model");
-  AddShapeOption(app, &flags->model);
+  AddShapeOptions(app, &flags->model);
   AddTargetOption(app, &flags->model);
   AddThreadsOption(app, &flags->model);
   app->add_flag("--json", flags->json, "One JSON object on stdout");

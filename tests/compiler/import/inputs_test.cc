@@ -77,6 +77,69 @@ TEST(InputsTest, InitializersAreConstantsUnlessNamed) {
   EXPECT_EQ(input->type(input->outputs()[2]).ToString(), "float32[7]");
 }
 
+// x, and three initializers that are inputs too: floats w, a float scalar s, integers i.
+Model WithDefaults(int ir_version) {
+  Model model;
+  model.proto.set_ir_version(ir_version);
+  model.Input("w", {2}).Input("x", {2}).Input("i", {1}, 7).Input("s", {});
+  model.Floats("s", {}, {3});
+  model.IntList("i", {0});
+  model.Floats("w", {2}, {1, 2});
+  model.Node("Mul", {"x", "w"}, {"a"});
+  model.Node("Mul", {"a", "s"}, {"b"});
+  model.Node("Gather", {"b", "i"}, {"y"});
+  model.Output("y");
+  return model;
+}
+
+std::vector<std::string> InputNames(const graph::Graph& graph) {
+  std::vector<std::string> names;
+  for (int input : graph.inputs()) names.push_back(graph.value(input).name);
+  return names;
+}
+
+TEST(InputsTest, DefaultsMayBeOverriddenFromIrVersion4On) {
+  using Names = std::vector<std::string>;
+  const auto import = [](int version, std::optional<Names> overridable, bool as_inputs,
+                         Names* defaults) {
+    std::vector<InputDefault> found;
+    ImportOptions options;
+    options.overridable = std::move(overridable);
+    options.overridable_are_inputs = as_inputs;
+    options.defaults = &found;
+    const auto graph = WithDefaults(version).Import(options);
+    EXPECT_TRUE(graph.ok()) << graph.status().message();
+    for (const InputDefault& d : found) defaults->push_back(d.name);
+    return graph.ok() ? InputNames(*graph) : Names();
+  };
+  Names defaults;
+  EXPECT_EQ(import(8, std::nullopt, false, &defaults), (Names{"x"}));
+  EXPECT_EQ(defaults, (Names{"w", "s"}));  // i decides a shape, or might
+  defaults.clear();
+  EXPECT_EQ(import(4, std::nullopt, true, &defaults), (Names{"x", "w", "s"}));
+  EXPECT_EQ(defaults, (Names{"w", "s"}));
+  defaults.clear();
+  EXPECT_EQ(import(3, std::nullopt, true, &defaults), (Names{"x"}));
+  EXPECT_EQ(defaults, (Names{}));
+  EXPECT_EQ(import(3, Names{"i", "s"}, true, &defaults), (Names{"x", "i", "s"}));
+  EXPECT_EQ(defaults, (Names{"i", "s"}));
+  defaults.clear();
+  EXPECT_EQ(import(8, Names{}, true, &defaults), (Names{"x"}));
+  EXPECT_EQ(defaults, (Names{}));
+}
+
+TEST(InputsTest, OnlyInitializersThatAreInputsMayBeNamedAsOverridable) {
+  for (const char* name : {"x", "y", "nothing"}) {
+    ImportOptions options;
+    options.overridable = {{name}};
+    ExpectError(WithDefaults(8).Import(options).status(),
+                "which is not both an initializer and an input");
+  }
+  Model twice = WithDefaults(8);
+  twice.Input("w", {2});
+  ExpectError(twice.Import().status(), "input 'w' is there twice");
+}
+
 TEST(InputsTest, FlagsThatAreNotShapes) {
   ImportOptions options;
   for (const char* flag : {"x", "=1", "x=1x", "x=x1", "x=1xx2", "x=-1", "x=0", "x=1,2", "x=1x 2",

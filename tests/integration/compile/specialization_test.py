@@ -55,6 +55,27 @@ def table(name):
     return b.model(name)
 
 
+def defaults(name, ir_version=8, resize=False):
+    """y = (x @ w) * s + b, where w and s are initializers and inputs, b an initializer alone."""
+    b = networks.Builder(9)
+    b.input("x", ["N", 16])
+    b.input("w", [16, 16])
+    b.input("s", [1])
+    b.constant(b.rng.normal(0, 1, (16, 16)).astype(np.float32), "w")
+    b.constant(np.array([1.5], np.float32), "s")
+    y = b.node("Mul", [b.node("MatMul", ["x", "w"]), "s"])
+    y = b.node("Add", [y, b.weight(16)], ["y"])
+    b.output("y")
+    if resize:
+        b.input("scales", [2])
+        b.constant(np.array([1, 2], np.float32), "scales")
+        b.node("Resize", ["y", "", "scales"], ["z"], mode="nearest")
+        b.output("z")
+    model = b.model(name)
+    model.ir_version = ir_version
+    return model
+
+
 class Specializations(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -164,6 +185,66 @@ class Specializations(unittest.TestCase):
         table = run("compile", path, "-o", self.compiled, "--report", *sets).stdout
         self.assertIn("specialization 1: x[2,3,12,8]", table)
 
+    def test_initializers_that_are_inputs_are_optional(self):
+        path = f"{self.folder}/d.onnx"
+        onnx.save(defaults("d"), path)
+        sets = ["--shape", "x=1x16", "--shape", "x=5x16"]
+        report = json.loads(run("compile", path, "-o", self.compiled, "--json", *sets).stdout)
+        self.assertEqual(len(report["specializations"]), 4)
+        self.assertEqual(report["specializations"][0]["optional"], {"w": [16, 16], "s": [1]})
+        self.assertEqual([s["fixed_defaults"] for s in report["specializations"]],
+                         [True, False, True, False])
+        rng = np.random.default_rng(1)
+        more = {"w": rng.normal(0, 1, (16, 16)).astype(np.float32),
+                "s": np.array([-2], np.float32)}
+        with temper.load(self.compiled) as model:
+            self.assertEqual([t.name for t in model.inputs], ["x"])
+            self.assertEqual([t.name for t in model.optional_inputs], ["w", "s"])
+            self.assertEqual(len(model.specializations), 2)
+            for n in [1, 5, 1]:
+                x = rng.normal(0, 1, (n, 16)).astype(np.float32)
+                for names in [[], ["s"], ["w"], ["w", "s"], []]:
+                    feed = {"x": x, **{k: more[k] for k in names}}
+                    np.testing.assert_allclose(model.run(feed)["y"], reference(path, feed)["y"],
+                                               rtol=1e-4, atol=1e-4, err_msg=f"{n} {names}")
+        for name, array in {"x": x, **more, "y": reference(path, {"x": x, **more})["y"]}.items():
+            np.save(f"{self.folder}/{name}.npy", array)
+        given = [f for n in ["x", "w", "s"] for f in ("--input", f"{n}=@{self.folder}/{n}.npy")]
+        run("run", self.compiled, *given, "--expect", f"y=@{self.folder}/y.npy")
+        self.assertIn("WRONG", run("run", self.compiled, *given[:2], "--expect",
+                                   f"y=@{self.folder}/y.npy", expect=1).stdout)
+        text = run("inspect", self.compiled).stdout
+        self.assertIn("input  s float32[1], optional", text)
+        bench = json.loads(run("bench", self.compiled, "--seconds", "0.02", "--json").stdout)
+        self.assertEqual([s["inputs"]["x"] for s in bench["specializations"]], [[1, 16], [5, 16]])
+
+    def test_which_initializers_are_optional(self):
+        path = f"{self.folder}/d.onnx"
+        for ir_version, flags, names in [
+                (8, [], ["w", "s"]), (4, [], ["w", "s"]), (3, [], []),
+                (8, ["--no-overridable"], []), (3, ["--overridable", "s"], ["s"]),
+                (8, ["--overridable", "s"], ["s"])]:
+            onnx.save(defaults("d", ir_version), path)
+            run("compile", path, "-o", self.compiled, "--shape", "x=2x16", *flags)
+            with temper.load(self.compiled) as model, self.subTest(f"{ir_version} {flags}"):
+                self.assertEqual([t.name for t in model.optional_inputs], names)
+                self.check(path, model, {"x": (2, 16)})
+        run("compile", path, "-o", self.compiled, "--shape", "x=2x16", "--overridable", "b",
+            expect=1)
+        run("compile", path, "-o", self.compiled, "--shape", "x=2x16", "--overridable", "s",
+            "--no-overridable", expect=2)
+        # What has to be constant stays so, with all others, unless it is named.
+        onnx.save(defaults("d", resize=True), path)
+        warned = run("compile", path, "-o", self.compiled, "--shape", "x=2x16").stderr
+        self.assertIn("are constants, since they cannot be inputs", warned)
+        with temper.load(self.compiled) as model:
+            self.assertEqual(model.optional_inputs, ())
+            self.check(path, model, {"x": (2, 16)})
+        run("compile", path, "-o", self.compiled, "--shape", "x=2x16", "--overridable", "scales",
+            expect=1)
+        run("compile", path, "-o", self.compiled, "--shape", "x=2x16", "--overridable", "w",
+            "--overridable", "s")
+
     def test_a_damaged_library_is_refused(self):
         path = self.save(table)
         run("compile", path, "-o", self.compiled, "--shape", "a=1x1000,b,c==1x1000")
@@ -186,7 +267,7 @@ class Specializations(unittest.TestCase):
     def test_refusals(self):
         path = self.save(image)
         for shapes, code, words in [
-                (["x=1x3x9x9", "x=1x3x9x9"], 1, ["1 and 2", "same shapes"]),
+                (["x=1x3x9x9", "x=1x3x9x9"], 1, ["specialization 2", "an earlier specialization"]),
                 (["x=1x3x9x9", "x=1x4x9x9"], 1, ["specialization 2", "fixed at 3"]),
                 (["x=1x3x9x9,x=2x3x9x9"], 2, ["twice"]),
                 (["x=1x3x9x9,"], 2, ["expected NAME=SIZES"]),
