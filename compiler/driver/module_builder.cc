@@ -275,7 +275,8 @@ Status ModuleWriter::AddKernel(const ModelKernel& kernel) {
     const bool input = a < kernel.inputs.size();
     const int value = input ? kernel.inputs[a] : kernel.outputs[a - kernel.inputs.size()];
     TEMPER_ASSIGN_OR_RETURN(
-        ModuleArg arg, input ? InputArg(arguments[a], value, index)
+        ModuleArg arg, input ? InputArg(arguments[a], value, index,
+                                        workload.program.tensors[workload.program.inputs[a]].shape)
                              : OutputArg(workload.program, a - kernel.inputs.size(), value, index));
     step.args.push_back(arg);
   }
@@ -329,10 +330,19 @@ Status ModuleWriter::AddCall(const ModelKernel& kernel) {
   return OkStatus();
 }
 
-Result<ModuleArg> ModuleWriter::InputArg(const lower::Argument& argument, int value, int step) {
+Result<ModuleArg> ModuleWriter::InputArg(const lower::Argument& argument, int value, int step,
+                                         const graph::Shape& seen) {
   const graph::Value& v = body_->graph.value(value);
   if (v.IsConstant()) {
-    TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, v.constant, v.name));
+    std::shared_ptr<const graph::Tensor> constant = v.constant;
+    // Packing names dimensions as the kernel sees them: axes may have been merged or cut.
+    if (!argument.pack.empty() && seen != constant->shape &&
+        graph::ElementCount(seen) == constant->size()) {
+      graph::Tensor other = *constant;
+      other.shape = seen;
+      constant = std::make_shared<const graph::Tensor>(std::move(other));
+    }
+    TEMPER_ASSIGN_OR_RETURN(const int64_t offset, weights_.Find(argument, constant, v.name));
     return ModuleArg{Place::kWeights, offset};
   }
   const partition::Placement at = PlaceOf(*body_, value);

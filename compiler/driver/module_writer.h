@@ -85,7 +85,9 @@ class ModuleWriter {
   int NextStep() const { return static_cast<int>(plan_.steps.size()); }
   int64_t BytesOf(int value) const;  // of its largest extents, at least 1
 
-  Result<Arg> InputArg(const lower::Argument& argument, int value, int step);
+  // `seen`: the operand's shape in the kernel's program; a constant's packing is of that shape.
+  Result<Arg> InputArg(const lower::Argument& argument, int value, int step,
+                       const graph::Shape& seen = {});
   Result<Arg> OutputArg(const te::Program& program, size_t output, int value, int step);
 
   const Specialization& model_;

@@ -60,13 +60,13 @@ class Compile(unittest.TestCase):
                 self.check(name)
 
     def test_models_on_two_threads(self):
-        for name in ["residual", "mobile", "branches", "dense"]:
+        for name in ["residual", "mobile", "groups", "branches", "dense"]:
             with self.subTest(name):
                 self.check(name, threads=2)
 
     def test_models_for_other_targets(self):
         for target in ["x86-64", "x86-64-v3"]:
-            for name in ["residual", "mobile", "branches", "dense"]:
+            for name in ["residual", "mobile", "groups", "branches", "dense"]:
                 with self.subTest(f"{name} {target}"):
                     self.check(name, "--target", target)
 

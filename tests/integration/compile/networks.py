@@ -89,6 +89,23 @@ def mobile():
     return b.model("mobile")
 
 
+def groups():
+    """ShuffleNet's blocks: grouped convolutions whose groups fill no vector, channels shuffled."""
+    b = Builder(7)
+    x = b.input("x", [1, 3, 11, 9])
+    y = b.node("Relu", [b.conv(x, 3, 24, 3)])
+    z = b.node("Relu", [b.conv(y, 24, 40, 1, group=4)])
+    shape = b.constant(np.array([1, 4, 10, 11, 9], np.int64))
+    z = b.node("Transpose", [b.node("Reshape", [z, shape])], perm=[0, 2, 1, 3, 4])
+    z = b.node("Reshape", [z, b.constant(np.array([1, 40, 11, 9], np.int64))])
+    z = b.conv(z, 40, 40, 3, group=40)
+    z = b.conv(z, 40, 24, 1, group=4)
+    y = b.node("Relu", [b.node("Add", [y, z])])
+    b.node("Relu", [b.conv(y, 24, 36, 3, group=2)], ["y"])
+    b.output("y")
+    return b.model("groups")
+
+
 def branches():
     """Concatenations of concatenations, odd channels, a split, a slice of rows."""
     b = Builder(6)
@@ -183,7 +200,7 @@ def uses():
 
 
 ALL = {f.__name__: f
-       for f in (residual, mobile, branches, dense, plumbing, open_batch, uses)}
+       for f in (residual, mobile, groups, branches, dense, plumbing, open_batch, uses)}
 SHAPES = {"open_batch": ["--shape", "pixels=2x3x8x8"]}
 
 
