@@ -17,6 +17,7 @@
 #include "compiler/partition/in_place.h"
 #include "compiler/partition/outputs.h"
 #include "compiler/partition/partition.h"
+#include "compiler/partition/split_transposed.h"
 #include "compiler/te/canonical.h"
 #include "compiler/te/merge_axes.h"
 #include "compiler/te/split_groups.h"
@@ -41,6 +42,7 @@ std::vector<Pass> Passes() {
   passes.push_back({"materialize_outputs", partition::MaterializeOutputs, true});
   passes.push_back({"channels_last", partition::ChannelsLast, false});
   passes.push_back({"drop_reduced_dimensions", partition::DropReducedDimensions, false});
+  passes.push_back({"split_transposed", partition::SplitTransposed, false});
   passes.push_back({"copy_into_concats", partition::CopyIntoConcats, false});
   return passes;
 }

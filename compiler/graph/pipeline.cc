@@ -12,6 +12,7 @@
 #include "compiler/graph/passes/fold_batch_norm.h"
 #include "compiler/graph/passes/fold_constants.h"
 #include "compiler/graph/passes/fold_scales.h"
+#include "compiler/graph/passes/fuse_layer_norm.h"
 #include "compiler/graph/passes/infer_shapes.h"
 #include "compiler/graph/passes/remove_identity.h"
 #include "compiler/graph/verify.h"
@@ -28,6 +29,7 @@ constexpr Pass kPasses[] = {
     {"fold_batch_norm", RunFoldBatchNorm, "batch normalization into convolutions"},
     {"fold_scales", RunFoldScales, "constant scales and shifts into convolutions"},
     {"common_subexpressions", RunCommonSubexpressions, "compute the same thing once"},
+    {"fuse_layer_norm", RunFuseLayerNorm, "layer normalizations that were spelled out"},
     {"dead_code", RunDeadCode, "remove what no output needs"},
 };
 

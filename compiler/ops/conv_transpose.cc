@@ -70,4 +70,43 @@ Status BuildConvTranspose(Emitter& e) {
   return OkStatus();
 }
 
+// See op_table.h. Each phase's taps are a dense window, so that no product is wasted on the zeros
+// between the operand's elements.
+Status BuildPhaseConv(Emitter& e) {
+  const int x = e.Input(0), w = e.Input(1);
+  TEMPER_ASSIGN_OR_RETURN(const Window window, WindowOf(e.graph(), e.node()));
+  const graph::Shape in = e.shape(x), weight = e.shape(w), out = e.shape(e.Output(0));
+  const size_t n = window.rank();
+  const auto phases = e.node().Ints("phases"), offsets = e.node().Ints("offsets");
+  if (phases.size() != n || offsets.size() != n || weight.size() != 2 * n + 2 ||
+      weight[n] != out.back() || weight[n + 1] != in.back() || e.HasInput(2)) {
+    return e.Refuse("a weight of " + graph::ShapeToString(weight) + " does not fit its operand");
+  }
+  const int channel_axis = static_cast<int>(n) + 1;
+  const PaddedImage image = Pad(e, x, window, channel_axis, 0);
+  graph::Shape reduced(weight.begin() + n + 2, weight.end());
+  reduced.push_back(in.back());
+  DefineProductSum(e, 0, reduced, [&](const Indices& point, const Indices& r) {
+    Indices position, taps, weights;
+    for (size_t d = 0; d < n; ++d) {
+      const int64_t whole = offsets[d] / phases[d], rest = offsets[d] % phases[d];
+      const Expr phase = point[2 + 2 * d];
+      // (phase + offset) / phases, where the phase is smaller than their number.
+      const Expr ahead = rest == 0
+                             ? Expr(whole)
+                             : tir::FloorDiv(phase + Expr(rest), Expr(phases[d])) + Expr(whole);
+      position.push_back(point[1 + 2 * d]);
+      taps.push_back(ahead - r[d] + Expr(window.Before(d)));
+      weights.push_back(phase);
+    }
+    weights.push_back(point.back());
+    weights.push_back(r[n]);
+    for (size_t d = 0; d < n; ++d) weights.push_back(r[d]);
+    const Expr value = e.ReadTensor(
+        image.tensor, WindowIndices(window, channel_axis, image, point[0], r[n], position, taps));
+    return Factors{value, e.Read(w, weights)};
+  });
+  return OkStatus();
+}
+
 }  // namespace temper::ops

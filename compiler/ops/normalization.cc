@@ -18,6 +18,17 @@ Expr InverseDeviation(const Expr& variance, double epsilon) {
                   Call(Intrinsic::kSqrt, {variance + tir::Number(type, epsilon)}));
 }
 
+// base ^ -beta for a base above 0. The powers that networks use are roots: pow is a call a lane.
+Expr InversePower(const Expr& base, double beta) {
+  const DType type = base->type().dtype;
+  auto inverse = [&](const Expr& v) { return tir::Div(tir::Number(type, 1), v); };
+  auto root = [](const Expr& v) { return Call(Intrinsic::kSqrt, {v}); };
+  if (beta == 0.5) return inverse(root(base));
+  if (beta == 0.75) return inverse(root(base) * root(root(base)));
+  if (beta == 1) return inverse(base);
+  return Call(Intrinsic::kExp, {tir::Number(type, -beta) * Call(Intrinsic::kLog, {base})});
+}
+
 }  // namespace
 
 // Inputs: x, scale, bias, mean, variance; the latter four by channel. Usually folded away.
@@ -114,7 +125,9 @@ Status BuildLrn(Emitter& e) {
   e.DefinePoints(0, [&](const Indices& p) {
     const Expr base = tir::Number(type, bias) +
                       e.ReadTensor(sum, p) * tir::Number(type, alpha / static_cast<double>(size));
-    return e.Read(x, p) * Call(Intrinsic::kPow, {base, tir::Number(type, -beta)});
+    const bool positive = bias > 0 && alpha >= 0;
+    return e.Read(x, p) * (positive ? InversePower(base, beta)
+                                    : Call(Intrinsic::kPow, {base, tir::Number(type, -beta)}));
   });
   return OkStatus();
 }

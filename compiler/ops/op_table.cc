@@ -152,10 +152,20 @@ constexpr OpEntry kOps[] = {
     {"Xor", kE, BuildBinary},
 };
 
+// In domain "temper" alone.
+constexpr OpEntry kOwnOps[] = {
+    {"PhaseConv", kR, BuildPhaseConv},
+};
+
 }  // namespace
 
 const OpEntry* FindBuilder(std::string_view domain, std::string_view name) {
   if (!domain.empty() && domain != "temper") return nullptr;
+  if (!domain.empty()) {
+    for (const OpEntry& op : kOwnOps) {
+      if (op.name == name) return &op;
+    }
+  }
   for (const OpEntry& op : kOps) {
     if (op.name == name) return domain.empty() || op.channels_last ? &op : nullptr;
   }

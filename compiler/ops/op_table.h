@@ -3,7 +3,11 @@
 // Domain "" is ONNX's (graph.h). Domain "temper" has the channels-last forms that the pass
 // channels_last makes of Conv, ConvTranspose, MaxPool, AveragePool, BatchNormalization and LRN:
 // the image operand and the result have their channels in the last dimension, everything else
-// (weights among it) is as ONNX has it.
+// (weights among it) is as ONNX has it. And it has
+//   PhaseConv(x, w): a transposed convolution of strides S = `phases` with `offsets` before it,
+//   channels last, [n, q, r..., C]: element q * S + r of each dimension at [q, r]. Weight
+//   [r.., C, I, t..]: tap t reads x at q + (r + offset) / S - t. kernel_shape and pads are of the
+//   window that all phases together read around q.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +53,7 @@ Status BuildClip(Emitter& e);                   // select.cc
 Status BuildWhere(Emitter& e);                  // select.cc
 Status BuildCast(Emitter& e);                   // select.cc
 Status BuildConv(Emitter& e);                   // conv.cc
+Status BuildPhaseConv(Emitter& e);              // conv_transpose.cc
 Status BuildConvTranspose(Emitter& e);          // conv_transpose.cc
 Status BuildMaxPool(Emitter& e);                // pool.cc
 Status BuildAveragePool(Emitter& e);            // pool.cc

@@ -10,14 +10,17 @@ Result<Window> WindowOf(const graph::Graph& graph, const graph::Node& node) {
   Window w;
   const graph::Shape in = graph.shape(node.inputs[0]);
   const graph::Shape out = graph.shape(node.outputs[0]);
-  if (in.size() < 3 || out.size() != in.size()) {
+  // PhaseConv's result has an axis more behind each position.
+  const size_t step = node.op == "PhaseConv" ? 2 : 1;
+  const size_t more = step == 2 ? in.size() - 2 : 0;
+  if (in.size() < 3 || out.size() != in.size() + more) {
     return InvalidArgument(node.Describe() + ": the operand needs at least 3 dimensions, has " +
                            graph::ShapeToString(in));
   }
   const size_t n = in.size() - 2;
   const size_t first = FirstSpatial(node.domain.empty() ? 1 : static_cast<int>(in.size()) - 1);
   w.input.assign(in.begin() + first, in.begin() + first + n);
-  w.output.assign(out.begin() + first, out.begin() + first + n);
+  for (size_t d = 0; d < n; ++d) w.output.push_back(out[first + d * step]);
   if (node.Has("kernel_shape")) {
     w.kernel = node.Ints("kernel_shape");
   } else if (node.inputs.size() > 1) {
@@ -98,7 +101,8 @@ bool IsNonNegative(const graph::Graph& graph, int value) {
 }
 
 Halo WantedHalo(const graph::Graph& graph, const graph::Node& node) {
-  const bool windowed = node.op == "Conv" || node.op == "AveragePool" || node.op == "MaxPool";
+  const bool windowed = node.op == "Conv" || node.op == "PhaseConv" || node.op == "AveragePool" ||
+                        node.op == "MaxPool";
   if (!windowed || node.domain != "temper") return {};
   if (node.op == "MaxPool" && !IsNonNegative(graph, node.inputs[0])) return {};
   auto window = WindowOf(graph, node);

@@ -101,6 +101,11 @@ class Rewriter {
   size_t Rank(int value) const { return graph_.type(value).dims.size(); }
   DType TypeOf(int value) const { return *graph_.type(value).dtype; }
   bool HasLast(int value) const { return value != kNone && last_.count(value) != 0; }
+  // Whether a reader of the value takes its channels-last form. A tensor of three dimensions that
+  // has both is as likely a sequence whose rows the model transposed: its readers want the rows.
+  bool Leads(int value) const {
+    return HasLast(value) && (moved_.count(value) != 0 || Rank(value) > 3);
+  }
 
   // Whether both layouts have their elements in the same order. `shape` is channels-first.
   static bool SameOrder(const Shape& shape) {
@@ -197,7 +202,7 @@ class Rewriter {
     const bool image =
         node.Is("Conv") || node.Is("ConvTranspose") || node.Is("MaxPool") || node.Is("AveragePool");
     if (node.Is("Conv") && !HasLast(x) && StaysFirst(node)) return Stay(id);
-    if (entry->channels_last && rank >= 3 && (image || HasLast(x))) {
+    if (entry->channels_last && rank >= 3 && (image || Leads(x))) {
       std::vector<int> inputs = node.inputs;
       for (size_t i = 1; i < inputs.size(); ++i) {
         if (inputs[i] != kNone) inputs[i] = First(inputs[i], id);
@@ -219,7 +224,7 @@ class Rewriter {
       moved = VisitReduce(id);
     } else if (entry->kind == ops::OpKind::kElementwise || node.Is("Concat")) {
       moved = VisitFollowing(id);
-    } else if (HasLast(x) && rank >= 3 && Rank(y) == rank) {
+    } else if (Leads(x) && rank >= 3 && Rank(y) == rank) {
       moved = VisitAxes(id);
     }
     if (!moved) Stay(id);
@@ -305,7 +310,7 @@ class Rewriter {
     const int x = node.inputs[0];
     const size_t rank = Rank(x);
     auto axes = Integers(graph_, node, 1, node.Ints("axes"));
-    if (!HasLast(x) || !axes || axes->empty()) return false;
+    if (!Leads(x) || !axes || axes->empty()) return false;
     std::vector<bool> reduced(rank, false);
     for (int64_t& a : *axes) {
       reduced[a < 0 ? a + static_cast<int64_t>(rank) : a] = true;
@@ -338,7 +343,7 @@ class Rewriter {
       if (v == kNone) continue;
       const bool scalar = graph::ElementCount(graph_.shape(v)) == 1;
       if (Rank(v) == rank) {
-        any = any || HasLast(v);
+        any = any || Leads(v);
       } else if (!graph_.value(v).IsConstant() && !scalar) {
         return false;
       }

@@ -1,7 +1,7 @@
 // From a graph to the kernels that compute it.
 //
 //   MaterializeOutputs(graph); ChannelsLast(graph); DropReducedDimensions(graph);
-//   CopyIntoConcats(graph); auto partition = PartitionGraph(graph, {});
+//   SplitTransposed(graph); CopyIntoConcats(graph); auto partition = PartitionGraph(graph, {});
 //
 // Not thread-safe as to the graph; pure otherwise.
 #pragma once

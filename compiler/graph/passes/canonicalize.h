@@ -14,6 +14,7 @@
 //   - Slice has five inputs that cover all dimensions in order; an end before the first element is
 //     written -(size + 1). Pad: pads cover all dimensions, the value is there, no axes, a mode.
 //   - Sum, Max and Min take two operands; Mean is a Div of Adds.
+//   - Div by constants whose reciprocals are exact, or for Erf alone, is a Mul.
 //   - Attributes with defaults are there: alpha, beta, epsilon, transA, ...
 #pragma once
 

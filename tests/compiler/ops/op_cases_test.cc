@@ -7,6 +7,7 @@
 #include "compiler/ops/op_table.h"
 #include "compiler/partition/channels_last.h"
 #include "compiler/partition/outputs.h"
+#include "compiler/partition/split_transposed.h"
 #include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
 #include "tests/compiler/ops/case_file.h"
@@ -58,6 +59,7 @@ bool MoveBehindAnotherKernel(OpCase& c) {
   int forms = 0;
   for (int id : c.graph.order()) forms += c.graph.node(id).domain == "temper";
   EXPECT_EQ(forms, 2);
+  EXPECT_TRUE(partition::SplitTransposed(c.graph).ok());
   return true;
 }
 

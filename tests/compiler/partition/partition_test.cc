@@ -6,6 +6,7 @@
 #include "compiler/ops/op_table.h"
 #include "compiler/partition/channels_last.h"
 #include "compiler/partition/outputs.h"
+#include "compiler/partition/split_transposed.h"
 #include "tests/compiler/ops/case_file.h"
 #include "tests/compiler/partition/net.h"
 
@@ -42,6 +43,7 @@ Partition PartitionAndCheck(Net& net, const partition::PartitionOptions& options
   EXPECT_TRUE(plain.ok()) << plain.status().ToString();
   EXPECT_TRUE(partition::ChannelsLast(net.graph).ok());
   EXPECT_TRUE(partition::DropReducedDimensions(net.graph).ok());
+  EXPECT_TRUE(partition::SplitTransposed(net.graph).ok());
   EXPECT_TRUE(graph::Verify(net.graph).ok()) << graph::Verify(net.graph).ToString();
   auto fused = PartitionGraph(net.graph, options);
   EXPECT_TRUE(fused.ok()) << fused.status().ToString();
@@ -198,6 +200,70 @@ TEST(Partition, PixelsBetweenTheCallersTensorsKeepTheirOrder) {
                             4, 3, 1));
   EXPECT_EQ(Names(PartitionAndCheck(deeper)),
             (std::vector<std::string>{"Transpose", "Conv+Relu", "Conv", "Transpose"}));
+}
+
+// A transposed convolution whose windows do not overlap is a matrix product.
+TEST(Partition, NonOverlappingTransposedConvolutionsAreProducts) {
+  for (const bool biased : {false, true}) {
+    Net net;
+    const int x = net.Same("Relu", net.Conv(net.Input({2, 3, 4, 5}), 6, 1));
+    std::vector<int> operands{x, net.Weight({6, 5, 2, 3})};
+    if (biased) operands.push_back(net.Weight({5}));
+    const int y = net.Node("ConvTranspose", operands, {2, 5, 8, 15},
+                           {{"kernel_shape", std::vector<int64_t>{2, 3}},
+                            {"strides", std::vector<int64_t>{2, 3}},
+                            {"dilations", std::vector<int64_t>{1, 1}},
+                            {"pads", std::vector<int64_t>{0, 0, 0, 0}},
+                            {"group", int64_t{1}}});
+    net.Output(net.Same("Sigmoid", net.Add(y, net.Weight({5, 1, 1}))));
+    const Partition p = PartitionAndCheck(net);
+    std::vector<std::string> names;
+    for (const auto& kernel : p.kernels) {
+      if (!kernel.view) names.push_back(kernel.program.name);
+    }
+    EXPECT_EQ(names,
+              (std::vector<std::string>{"Transpose", "Conv+Relu",
+                                        biased ? "Einsum+Add+Add+Sigmoid" : "Einsum+Add+Sigmoid",
+                                        "Reshape+Transpose"}))
+        << partition::Print(net.graph, p);
+  }
+}
+
+TEST(Partition, PhasesOfTransposedConvolutionsBecomeAxes) {
+  struct Case {
+    std::vector<int64_t> kernel, strides, pads;
+    graph::Shape out;
+    bool cut;
+  };
+  const Case cases[] = {
+      {{3, 3}, {2, 2}, {1, 1, 0, 0}, {2, 5, 8, 10}, false},
+      {{4, 4}, {2, 2}, {1, 1, 1, 1}, {2, 5, 8, 10}, false},
+      {{3, 5}, {2, 3}, {0, 1, 0, 1}, {2, 5, 9, 15}, true},
+      {{3, 1}, {1, 2}, {2, 0, 2, 0}, {2, 5, 2, 9}, true},
+      {{2, 7}, {3, 2}, {1, 4, 0, 3}, {2, 5, 10, 8}, true},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(graph::ShapeToString(c.kernel));
+    Net net;
+    const int x = net.Same("Relu", net.Conv(net.Input({2, 3, 4, 5}), 6, 1));
+    const int y = net.Node(
+        "ConvTranspose", {x, net.Weight({6, 5, c.kernel[0], c.kernel[1]}), net.Weight({5})}, c.out,
+        {{"kernel_shape", c.kernel},
+         {"strides", c.strides},
+         {"dilations", std::vector<int64_t>{1, 1}},
+         {"pads", c.pads},
+         {"group", int64_t{1}}});
+    net.Output(net.Conv(net.Same("Relu", y), 4, 1));
+    const Partition p = PartitionAndCheck(net);
+    std::vector<std::string> names;
+    for (const auto& kernel : p.kernels) {
+      if (!kernel.view) names.push_back(kernel.program.name);
+    }
+    std::vector<std::string> expected{"Transpose", "Conv+Relu", "PhaseConv+Add+Relu"};
+    if (c.cut) expected.push_back("Reshape+Slice");
+    expected.insert(expected.end(), {"Conv", "Transpose"});
+    EXPECT_EQ(names, expected) << partition::Print(net.graph, p);
+  }
 }
 
 TEST(Partition, TransposesOfTheModelCancelAndOthersRemain) {

@@ -1,5 +1,7 @@
 #include "compiler/graph/passes/canonicalize.h"
 
+#include <limits>
+
 #include "compiler/graph/passes/infer_shapes.h"
 #include "tests/compiler/graph/build.h"
 
@@ -94,6 +96,30 @@ TEST(CanonicalizeTest, VariadicBecomesBinary) {
   ExpectOk(RunCanonicalize(graph));
   ExpectOk(Verify(graph));
   EXPECT_EQ(Ops(graph), "Add Add Div Max Max Add");
+}
+
+TEST(CanonicalizeTest, QuotientsBecomeProductsWhereNothingIsLost) {
+  const auto run = [](std::vector<float> by, bool erf, bool read_elsewhere = false) {
+    Graph graph;
+    const int64_t size = static_cast<int64_t>(by.size());
+    const int c = graph.AddConstant("c", MakeFloats({size}, by));
+    const int q = Op(graph, "Div", {Input(graph, "x", {2}), c}, "q");
+    graph.AddOutput(erf ? Op(graph, "Erf", {q}, "erf") : q, "y");
+    if (read_elsewhere) graph.AddOutput(Op(graph, "Relu", {q}, "relu"), "z");
+    ExpectOk(RunCanonicalize(graph));
+    ExpectOk(Verify(graph));
+    return graph;
+  };
+  const Graph graph = run({8, -0.25f}, false);
+  EXPECT_EQ(graph.ConstantInput(OnlyNode(graph), 1)->AsDoubles(), (std::vector<double>{0.125, -4}));
+  EXPECT_EQ(Ops(graph), "Mul");
+  EXPECT_EQ(Ops(run({8, 3}, false)), "Div");
+  EXPECT_EQ(Ops(run({1.4142135f}, true)), "Mul Erf");
+  EXPECT_EQ(Ops(run({1.4142135f}, true, true)), "Div Erf Relu");
+  // Zero, infinity, and a reciprocal that is denormal.
+  EXPECT_EQ(Ops(run({0}, true)), "Div Erf");
+  EXPECT_EQ(Ops(run({std::numeric_limits<float>::infinity()}, true)), "Div Erf");
+  EXPECT_EQ(Ops(run({0x1p127f}, false)), "Div");
 }
 
 }  // namespace
