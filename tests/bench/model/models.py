@@ -1,4 +1,7 @@
-"""The networks that networks.py measures: where they come from, and what they are fed."""
+"""The networks that networks.py measures: where they come from, and what they are fed.
+
+models.py MODEL.onnx FEEDS.npz [INPUT=1x3x48x320 ...] writes the latter.
+"""
 
 import os
 import subprocess
@@ -111,3 +114,7 @@ def feeds(path, shapes):
             value = random.standard_normal(shape)
         result[i.name] = np.ascontiguousarray(value, dtype)
     return result
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[2], **feeds(sys.argv[1], sys.argv[3:]))
