@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 namespace temper::costmodel {
 namespace {
@@ -20,13 +21,15 @@ struct Linear {
 
 class Walker {
  public:
-  Walker(const tir::Function& function, const Target& target)
+  Walker(const tir::Function& function, const Target& target, std::span<const int> constants)
       : function_(function),
         target_(target),
         var_loop_(function.next_var, -1),
         let_of_(function.next_var, nullptr) {
     strides_.reserve(function.buffers.size());
     for (const tir::Buffer& buffer : function.buffers) strides_.push_back(buffer.Strides());
+    constant_.assign(function.buffers.size(), false);
+    for (int buffer : constants) constant_[buffer] = true;
   }
 
   std::vector<StoreView> Run() {
@@ -95,12 +98,38 @@ class Walker {
     for (const LoopView& loop : loops_) view.iterations *= static_cast<double>(loop.extent);
     view.accesses.push_back(MakeAccess(s.buffer, s.indices, false));
     counted_.clear();
+    seen_.clear();
     Count(s.value, &view);
     for (AccessView& a : view.accesses) Measure(&a);
     stores_.push_back(std::move(view));
   }
 
+  // Whether unrolling decides `e`: it moves with unrolled loops alone.
+  bool DecidedByUnrolling(const Expr& e) const {
+    if (e->kind() == ExprKind::kLoad) return false;
+    if (e->kind() == ExprKind::kVar) {
+      auto id = static_cast<size_t>(e->var_id());
+      if (id < let_of_.size() && let_of_[id]) return DecidedByUnrolling(*let_of_[id]);
+      int loop = id < var_loop_.size() ? var_loop_[id] : -1;
+      return loop >= 0 && loops_[loop].bind == tir::Bind::kUnroll;
+    }
+    return std::all_of(e->operands().begin(), e->operands().end(),
+                       [this](const Expr& operand) { return DecidedByUnrolling(operand); });
+  }
+
+  // Of two sides of which unrolling leaves one, the dearer.
+  void CountDearer(const Expr& a, const Expr& b, StoreView* view) {
+    const Operations before = view->operations;
+    Count(a, view);
+    const Operations with_a = view->operations;
+    view->operations = before;
+    Count(b, view);
+    if (view->operations.Sum() < with_a.Sum()) view->operations = with_a;
+  }
+
+  // What the generator computes once, however many terms share it, counts once.
   void Count(const Expr& e, StoreView* view) {
+    if (!e->operands().empty() && !seen_.insert(e.get()).second) return;
     Operations& ops = view->operations;
     bool real = IsFloat(e->type().dtype);
     switch (e->kind()) {
@@ -131,7 +160,13 @@ class Walker {
       case ExprKind::kNe:
       case ExprKind::kLt:
       case ExprKind::kLe:
+        ops.compare += 1;
+        break;
       case ExprKind::kSelect:
+        if (DecidedByUnrolling(e->operand(0))) {
+          CountDearer(e->operand(1), e->operand(2), view);
+          return;
+        }
         ops.compare += 1;
         break;
       case ExprKind::kCast:
@@ -186,6 +221,8 @@ class Walker {
     access.read = read;
     access.write = !read;
     access.element_bytes = ByteSize(b.dtype);
+    access.constant = constant_[buffer];
+    access.buffer_bytes = static_cast<double>(b.ElementCount()) * access.element_bytes;
     access.scope = b.scope;
     access.dims = std::min<int>(static_cast<int>(indices.size()), kMaxDims);
     for (int d = 0; d < access.dims; ++d) {
@@ -303,8 +340,10 @@ class Walker {
   std::vector<int> var_loop_;        // variable -> depth of its loop, -1
   std::vector<const Expr*> let_of_;  // variable -> its value
   std::vector<std::vector<int64_t>> strides_;
+  std::vector<bool> constant_;  // by buffer
   std::vector<LoopView> loops_;
-  std::vector<const tir::ExprNode*> counted_;  // loads of the store at hand
+  std::vector<const tir::ExprNode*> counted_;      // loads of the store at hand
+  std::unordered_set<const tir::ExprNode*> seen_;  // operations of it
   int guards_ = 0;
   bool prefetches_ = false;
   std::vector<StoreView> stores_;
@@ -312,8 +351,9 @@ class Walker {
 
 }  // namespace
 
-std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target) {
-  return Walker(function, target).Run();
+std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target,
+                                  std::span<const int> constants) {
+  return Walker(function, target, constants).Run();
 }
 
 }  // namespace temper::costmodel

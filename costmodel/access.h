@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "compiler/target/target.h"
@@ -30,6 +31,8 @@ struct AccessView {
   bool read = false;
   bool write = false;
   bool predicated = false;
+  bool constant = false;    // a parameter that never changes, such as weights
+  double buffer_bytes = 0;  // of the whole buffer
   int element_bytes = 4;
   tir::Scope scope = tir::Scope::kParam;
   int dims = 0;
@@ -48,6 +51,8 @@ struct AccessView {
 struct Operations {  // of one element, one iteration
   double fused = 0;  // a multiply and an add that belong together
   double add = 0, multiply = 0, divide = 0, compare = 0, cast = 0, call = 0, integer = 0;
+
+  double Sum() const { return fused + add + multiply + divide + compare + cast + call + integer; }
 };
 
 struct StoreView {
@@ -60,7 +65,8 @@ struct StoreView {
   double iterations = 1;    // product of the extents
 };
 
-// Every store of the function in order.
-std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target);
+// Every store of the function in order. `constants`: buffers of the function that never change.
+std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target,
+                                  std::span<const int> constants = {});
 
 }  // namespace temper::costmodel

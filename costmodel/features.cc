@@ -211,15 +211,12 @@ FeatureVector Fill(const Context& c) {
 
 }  // namespace
 
-ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads) {
-  std::vector<StoreView> stores = ViewStores(function, target);
+ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads,
+                                std::span<const int> constants) {
+  std::vector<StoreView> stores = ViewStores(function, target, constants);
   std::vector<StoreEstimate> estimates;
-  estimates.reserve(stores.size());
   ProgramFeatures result;
-  for (const StoreView& store : stores) {
-    estimates.push_back(EstimateStore(store, target, threads));
-    result.prior_us += estimates.back().total_us;
-  }
+  result.prior_us = EstimateProgram(stores, target, threads, &estimates);
   for (size_t i = 0; i < stores.size(); ++i) {
     result.stores.push_back(Fill({stores[i], estimates[i], target, threads, result.prior_us}));
   }

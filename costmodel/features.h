@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace temper::costmodel {
 
 // Grows when the meaning of any feature changes: stored models of another version are refused.
-inline constexpr int kFeaturesVersion = 2;
+inline constexpr int kFeaturesVersion = 3;
 
 inline constexpr int kBuffersDescribed = 4;  // the most used ones of a store
 inline constexpr int kBufferFeatures = 18;   // of each
@@ -25,8 +26,10 @@ struct ProgramFeatures {
   double prior_us = 0;                // the analytic estimate of the whole program
 };
 
-// Of a function from lower::LowerToLoops, its loops still annotated. `threads` is the schedule's.
-ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads);
+// Of a function from lower::LowerToLoops, its loops still annotated. `threads` is the schedule's;
+// `constants`: buffers of the function that never change.
+ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads,
+                                std::span<const int> constants = {});
 
 // A name for each position, for people; features.cc documents each.
 std::string_view FeatureName(int position);

@@ -9,36 +9,65 @@ namespace {
 using tir::Bind;
 using tir::Scope;
 
-constexpr double kCyclesPerUs = 4900;  // of a clock at which the bodies below are modelled well
-constexpr double kFmaPerCycle = 2, kLoadsPerCycle = 2, kStoresPerCycle = 1, kIssueWidth = 6;
-constexpr double kFmaLatency = 4;
-constexpr double kCallCycles = 10;  // of an intrinsic call, a vector
-constexpr double kConflict = 0.2;   // of the lesser of arithmetic and loads, what is not hidden
-constexpr double kL2BytesPerUs = 170e3, kL3BytesPerUs = 150e3, kMemoryBytesPerUs = 30e3;
-constexpr double kHidden = 0.92;            // of the lesser costs, how much the largest one hides
-constexpr double kLoopCycles = 0.4;         // of one iteration of a serial loop
-constexpr double kParallelStartUs = 3.0;    // of waking the pool
-constexpr double kCacheShare = 0.75;        // of a cache that a nest may fill
-constexpr double kSharedCacheShare = 0.25;  // of one that other cores and programs use too
-constexpr double kFirstMissCycles = 12;     // of entering a nest: a line from L2
-
 bool InRegisters(const AccessView& a) { return a.scope == Scope::kRegister; }
 
-// Total bytes of the lines touched with loops from `level` on running.
-double BytesAt(const StoreView& s, size_t level, const Target& target) {
-  double bytes = 0;
-  for (const AccessView& a : s.accesses) {
-    if (!InRegisters(a)) bytes += a.footprint[level].lines * target.line_bytes;
-  }
-  return bytes;
-}
+// The loops of a store as one of `workers` threads runs them.
+struct PerThread {
+  const StoreView& s;
+  double workers = 1;
+  size_t first = 0, last = 0;  // the parallel loops are first .. last - 1
 
-// The outermost level whose nest fits `capacity` bytes.
-size_t FittingLevel(const StoreView& s, double capacity, const Target& target) {
-  size_t level = s.loops.size();
-  while (level > 0 && BytesAt(s, level - 1, target) <= capacity) --level;
-  return level;
-}
+  PerThread(const StoreView& store, int threads) : s(store) {
+    double parallel = 1;
+    while (first < s.loops.size() && s.loops[first].bind != Bind::kParallel) ++first;
+    for (last = first; last < s.loops.size() && s.loops[last].bind == Bind::kParallel; ++last) {
+      parallel *= static_cast<double>(s.loops[last].extent);
+    }
+    if (parallel > 1 && threads > 1) {
+      workers = parallel / std::ceil(parallel / threads);
+    } else {
+      first = last = 0;
+    }
+  }
+
+  // Lines touched with loops from `level` on running; never a level between parallel loops.
+  double Lines(const AccessView& a, size_t level) const {
+    if (InRegisters(a)) return 0;
+    const double lines = a.footprint[level].lines;
+    if (level >= last) return lines;
+    for (size_t l = first; l < last; ++l) {
+      if (a.stride[l] != 0) return std::max(a.footprint[last].lines, lines / workers);
+    }
+    return lines;
+  }
+
+  double Bytes(size_t level, const Target& target) const {
+    double bytes = 0;
+    for (const AccessView& a : s.accesses) bytes += Lines(a, level) * target.line_bytes;
+    return bytes;
+  }
+
+  // The next level outwards: a thread's share of the parallel loops is one step.
+  size_t Around(size_t level) const { return level == last && first < last ? first : level - 1; }
+
+  // The outermost level whose nest fits `capacity` bytes.
+  size_t Fitting(double capacity, const Target& target) const {
+    size_t level = s.loops.size();
+    while (level > 0 && Bytes(Around(level), target) <= capacity) level = Around(level);
+    return level;
+  }
+
+  // Lines that all threads move into a cache whose largest fitting nest starts at `level`: what one
+  // loop more touches, which counts what stays from iteration to iteration once, times the loops
+  // around.
+  double Moved(const AccessView& a, size_t level) const {
+    if (level == 0) return Lines(a, 0) * workers;
+    level = Around(level);
+    double times = level < last ? workers : 1;
+    for (size_t l = 0; l < level; ++l) times *= static_cast<double>(s.loops[l].extent);
+    return Lines(a, level) * times;
+  }
+};
 
 double IterationsInside(const StoreView& s, size_t level) {
   double n = 1;
@@ -46,14 +75,13 @@ double IterationsInside(const StoreView& s, size_t level) {
   return n;
 }
 
-// Lines moved into a cache whose largest fitting nest starts at `level`: what one loop more
-// touches, which counts what stays from iteration to iteration once, times the loops around.
-double LinesMoved(const StoreView& s, const AccessView& a, size_t level) {
-  if (InRegisters(a)) return 0;
-  if (level == 0) return a.footprint[0].lines;
-  double times = 1;
-  for (size_t l = 0; l + 1 < level; ++l) times *= static_cast<double>(s.loops[l].extent);
-  return a.footprint[level - 1].lines * times;
+// Where a buffer's bytes are when the kernel starts.
+Level Before(const AccessView& a, const Target& target, double workers,
+             const PriorConstants& constants) {
+  if (a.constant) return a.buffer_bytes >= constants.cold_bytes ? Level::kMemory : Level::kL3;
+  if (a.buffer_bytes <= 0.5 * static_cast<double>(target.l2_bytes) * workers) return Level::kL2;
+  bool shared = a.buffer_bytes <= 0.5 * static_cast<double>(target.l3_bytes);
+  return shared ? Level::kL3 : Level::kMemory;
 }
 
 struct Body {
@@ -152,7 +180,8 @@ double LiveVectorsOf(const StoreView& s, const AccessView& a, const Body& body, 
   return overlaps ? moved : inside;
 }
 
-void EstimateBody(const StoreView& s, const Target& target, const Body& body, StoreEstimate* e) {
+void EstimateBody(const StoreView& s, const Target& target, const PriorConstants& c,
+                  const Body& body, StoreEstimate* e) {
   for (size_t l = body.first; l < s.loops.size(); ++l) {
     double extent = static_cast<double>(s.loops[l].extent);
     (static_cast<int>(l) == body.vector ? e->lanes : e->unroll) *= extent;
@@ -193,7 +222,7 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
   double repeat = e->unroll * width;
   double simple = ops.fused + ops.add + ops.multiply + ops.compare + ops.cast + 0.5 * ops.integer;
   e->body_operations = repeat * simple;
-  double slow = repeat * (ops.divide * 8 + ops.call * kCallCycles);
+  double slow = repeat * (ops.divide * 8 + ops.call * c.call_cycles);
   // Elements of the result advance side by side; steps of the same one wait for each other.
   double steps = s.reduces ? e->unroll / VectorsOf(s, s.accesses[0], body) : 1;
   double spilled = 0;
@@ -204,12 +233,13 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
   double loads = e->body_loads + 2 * spilled;
   double stores = e->body_stores + spilled;
   double guards = s.guards * (target.masked_vectors ? 0.5 : 4.0) * repeat;
-  double issue = (e->body_operations + 0.5 * loads + stores + 2 * scattered + guards) / kIssueWidth;
-  double arithmetic = e->body_operations / kFmaPerCycle, loading = loads / kLoadsPerCycle;
-  double cycles = std::max({arithmetic, loading, stores / kStoresPerCycle, issue}) +
-                  kConflict * std::min(arithmetic, loading);
+  double issue =
+      (e->body_operations + 0.5 * loads + stores + 2 * scattered + guards) / c.issue_width;
+  double arithmetic = e->body_operations / c.fma_per_cycle, loading = loads / c.loads_per_cycle;
+  double cycles = std::max({arithmetic, loading, stores / c.stores_per_cycle, issue}) +
+                  c.conflict * std::min(arithmetic, loading);
   if (s.reduces) {
-    e->latency_cycles = steps * kFmaLatency;
+    e->latency_cycles = steps * c.fma_latency;
     if (!register_result) e->latency_cycles *= 2;
     cycles = std::max(cycles, e->latency_cycles);
   }
@@ -218,10 +248,11 @@ void EstimateBody(const StoreView& s, const Target& target, const Body& body, St
 
 }  // namespace
 
-StoreEstimate EstimateStore(const StoreView& s, const Target& target, int threads) {
+StoreEstimate EstimateStore(const StoreView& s, const Target& target, int threads,
+                            const PriorConstants& c) {
   StoreEstimate e;
   Body body = FindBody(s);
-  EstimateBody(s, target, body, &e);
+  EstimateBody(s, target, c, body, &e);
   double trips = 1, entries = 1;
   for (size_t l = 0; l < body.first; ++l) {
     double extent = static_cast<double>(s.loops[l].extent);
@@ -231,41 +262,69 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
     // An unrolled loop around a serial one multiplies code, not time.
     if (s.loops[l].bind == Bind::kSerial) e.serial = extent;
   }
-  double cycles = trips * (e.body_cycles + kLoopCycles) + entries * kFirstMissCycles;
+  const double cycles = trips * (e.body_cycles + c.loop_cycles) + entries * c.first_miss_cycles;
 
-  size_t l1 = FittingLevel(s, kCacheShare * static_cast<double>(target.l1_bytes), target);
-  size_t l2 = FittingLevel(s, kCacheShare * static_cast<double>(target.l2_bytes), target);
-  size_t l3 = FittingLevel(s, kSharedCacheShare * static_cast<double>(target.l3_bytes), target);
+  const PerThread nest(s, threads);
+  auto capacity = [](double share, int64_t bytes) { return share * static_cast<double>(bytes); };
+  const size_t l1 = nest.Fitting(capacity(c.cache_share, target.l1_bytes), target);
+  const size_t l2 = nest.Fitting(capacity(c.cache_share, target.l2_bytes), target);
+  const size_t l3 = nest.Fitting(capacity(c.shared_cache_share, target.l3_bytes), target);
   e.inside_l1 = IterationsInside(s, l1);
   e.inside_l2 = IterationsInside(s, l2);
   double into_l1 = 0, into_l2 = 0, into_l3 = 0;
   for (const AccessView& a : s.accesses) {
     // A written line travels both ways.
-    double ways = a.write && !InRegisters(a) ? 1.5 : 1;
-    std::array<double, 3> lines = {LinesMoved(s, a, l1) * ways,
-                                   l2 == 0 ? 0 : LinesMoved(s, a, l2) * ways,
-                                   l3 == 0 ? 0 : LinesMoved(s, a, l3) * ways};
+    const double ways = a.write && !InRegisters(a) ? c.written_ways : 1;
+    std::array<double, 3> lines = {nest.Moved(a, l1), l2 == 0 ? 0 : nest.Moved(a, l2),
+                                   l3 == 0 ? 0 : nest.Moved(a, l3)};
+    if (a.scope == Scope::kParam || a.scope == Scope::kWorkspace) {
+      // What is touched for the first time; memory gives each line once, whoever asks.
+      const Level before = Before(a, target, nest.workers, c);
+      if (before >= Level::kL3) lines[1] = std::max(lines[1], nest.Lines(a, 0) * nest.workers);
+      if (before >= Level::kMemory) lines[2] = std::max(lines[2], a.footprint[0].lines);
+    }
+    for (double& n : lines) n *= ways;
     into_l1 += lines[0];
     into_l2 += lines[1];
     into_l3 += lines[2];
     e.traffic.push_back(lines);
   }
-  double line = target.line_bytes;
-  double workers = 1, shared = 1;
-  if (e.parallel > 1 && threads > 1) {
-    double rounds = std::ceil(e.parallel / threads);
-    workers = e.parallel / rounds;
-    shared = std::min(workers, 2.0);  // cores share what lies behind L2
-  }
-  e.compute_us = cycles / kCyclesPerUs / workers;
-  e.l2_us = into_l1 * line / kL2BytesPerUs / workers;
-  e.l3_us = into_l2 * line / kL3BytesPerUs / shared;
-  e.memory_us = into_l3 * line / kMemoryBytesPerUs / shared;
-  double most = std::max({e.compute_us, e.l2_us, e.l3_us, e.memory_us});
-  double sum = e.compute_us + e.l2_us + e.l3_us + e.memory_us;
-  e.total_us = most + (1 - kHidden) * (sum - most);
-  if (e.parallel > 1 && threads > 1) e.total_us += kParallelStartUs;
+  const Rates rates = RatesOf(target);
+  const int busy = static_cast<int>(std::ceil(nest.workers));
+  const double line = target.line_bytes;
+  // Of all busy cores together; the odd core out leaves them less.
+  auto shared_out = [&](double whole) { return whole * nest.workers / busy; };
+  const double flops_a_cycle = 2 * c.fma_per_cycle * target.Lanes(4);
+  e.compute_us = cycles / shared_out(rates.Gflops(busy) * 1e3 / flops_a_cycle);
+  e.l2_us = into_l1 * line / shared_out(rates.Gbytes(Level::kL2, busy) * 1e3);
+  e.l3_us = into_l2 * line / shared_out(rates.Gbytes(Level::kL3, busy) * 1e3);
+  e.memory_us = into_l3 * line / shared_out(rates.Gbytes(Level::kMemory, busy) * 1e3);
+  const double most = std::max({e.compute_us, e.l2_us, e.l3_us, e.memory_us});
+  const double sum = e.compute_us + e.l2_us + e.l3_us + e.memory_us;
+  e.total_us = most + c.shown * (sum - most);
+  if (e.memory_us < most) e.total_us += (c.memory_shown - c.shown) * e.memory_us;
   return e;
+}
+
+double EstimateProgram(const std::vector<StoreView>& stores, const Target& target, int threads,
+                       std::vector<StoreEstimate>* estimates, const PriorConstants& c) {
+  double us = 0;
+  int started = -1;  // the variable of the parallel loop that runs
+  estimates->clear();
+  for (const StoreView& s : stores) {
+    StoreEstimate e = EstimateStore(s, target, threads, c);
+    for (const LoopView& loop : s.loops) {
+      if (threads <= 1 || loop.bind != Bind::kParallel || e.parallel <= 1) continue;
+      if (loop.var != started) {
+        e.total_us += c.fork_us + 2e-3 * RatesOf(target).handoff_ns;
+      }
+      started = loop.var;
+      break;
+    }
+    us += e.total_us;
+    estimates->push_back(std::move(e));
+  }
+  return us;
 }
 
 }  // namespace temper::costmodel

@@ -1,9 +1,15 @@
 // An estimate of a program's time without any measurement: roofline and cache traffic.
 //
 // Compute: cycles of one unrolled body by ports (two multiply-adds, two loads, one store a cycle)
-// and by latency of the accumulation, times its iterations. Traffic into each cache: the lines
-// that the largest loop nest fitting it touches, once for each iteration around.
-// Absolute times are rough; what counts is their order within a task.
+// and by latency of the accumulation, times its iterations, at the clock at which the target's
+// peak is two multiply-adds a cycle. Traffic into each cache: the lines that the largest loop nest
+// fitting it touches, once for each iteration around, at the rates of the target; all for one
+// thread: what the parallel loop moves is shared out, what it does not move each core reads itself,
+// and what lies behind the second-level cache is shared by them.
+//
+// A kernel is taken to stand in a model: what it touches first comes from where the model left it.
+// Constants were pushed out by other kernels' (from a megabyte on out of all caches, as
+// measurements have it, worker/runner/cold_constants.h), activations were just written.
 #pragma once
 
 #include <vector>
@@ -27,12 +33,34 @@ struct StoreEstimate {
   double parallel = 1;         // iterations of the parallel loop
   // Microseconds on the schedule's threads.
   double compute_us = 0, l2_us = 0, l3_us = 0, memory_us = 0, total_us = 0;
-  // Per access of the store: lines moved into L1, L2 and L3.
+  // Per access of the store: lines that all threads move into L1, L2 and L3.
   std::vector<std::array<double, 3>> traffic;
   // Iterations of the loop nest that fits L1 and L2.
   double inside_l1 = 1, inside_l2 = 1;
 };
 
-StoreEstimate EstimateStore(const StoreView& store, const Target& target, int threads);
+// What the prior assumes of every core; a target's rates say the rest.
+struct PriorConstants {
+  double fma_per_cycle = 2, loads_per_cycle = 2, stores_per_cycle = 1, issue_width = 6;
+  double fma_latency = 4;
+  double call_cycles = 10;           // of an intrinsic call, a vector
+  double conflict = 0.1;             // of the lesser of arithmetic and loads, what is not hidden
+  double shown = 0.08;               // of the lesser costs, how much the largest one does not hide
+  double memory_shown = 0.35;        // of memory's time, what other work does not hide
+  double loop_cycles = 0.4;          // of one iteration of a serial loop
+  double cache_share = 0.75;         // of a cache that a nest may fill
+  double shared_cache_share = 0.25;  // of one that other cores and programs use too
+  double first_miss_cycles = 4;      // of entering a nest: a line from L2
+  double written_ways = 1.5;         // of a written line
+  double fork_us = 0.5;              // of a parallel loop, besides two handoffs
+  double cold_bytes = 1 << 20;       // constants from so many on come from memory
+};
+
+StoreEstimate EstimateStore(const StoreView& store, const Target& target, int threads,
+                            const PriorConstants& constants = {});
+
+// Microseconds of all stores, one parallel loop's start counted once. Fills `estimates` in order.
+double EstimateProgram(const std::vector<StoreView>& stores, const Target& target, int threads,
+                       std::vector<StoreEstimate>* estimates, const PriorConstants& constants = {});
 
 }  // namespace temper::costmodel

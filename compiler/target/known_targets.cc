@@ -106,6 +106,7 @@ std::vector<std::string> KnownTargets() {
 
 Result<Target> ParseTarget(const std::string& name) {
   if (name == "native") return DetectTarget();
+  if (name.find(' ') != std::string::npos) return ParseTargetText(name);
   for (const Known& k : kKnown) {
     if (k.name != name) continue;
     Target t;

@@ -41,7 +41,8 @@ bool Target::Has(const std::string& feature) const {
 }
 
 std::string TargetText(const Target& t) {
-  return Covered(t) + " name=" + t.name + " cores=" + std::to_string(t.cores);
+  std::string text = Covered(t) + " name=" + t.name + " cores=" + std::to_string(t.cores);
+  return t.rates.Known() ? text + " rates=" + RatesText(t.rates) : text;
 }
 
 Result<Target> ParseTargetText(const std::string& text) {
@@ -105,6 +106,13 @@ Result<Target> ParseTargetText(const std::string& text) {
   TEMPER_RETURN_IF_ERROR(number("cores", 1 << 20, &cores));
   t.line_bytes = static_cast<int>(line);
   t.cores = static_cast<int>(cores);
+  if (fields.count("rates") != 0) {
+    std::string rates;
+    TEMPER_RETURN_IF_ERROR(take("rates", &rates));
+    auto parsed = ParseRates(rates);
+    if (!parsed.ok()) return bad(parsed.status().message());
+    t.rates = *parsed;
+  }
   if (!fields.empty()) return bad("unknown field " + Quoted(fields.begin()->first));
   return t;
 }
@@ -115,6 +123,27 @@ std::string Fingerprint(const Target& target) {
 
 std::string MicroArchitecture(const Target& target) {
   return std::string(kArchName) + "/" + target.cpu;
+}
+
+Rates RatesOf(const Target& target) {
+  if (target.rates.Known()) return target.rates;
+  constexpr double kGigahertz = 3.5;
+  constexpr int kMultiplyAdds = 2;  // a cycle
+  const int cores = std::max(1, target.cores);
+  const int lanes = target.Lanes(4);
+  // What lies behind the second-level cache is shared: it serves about so many cores at full speed.
+  const int behind = std::min(cores, 4);
+  auto rate = [](double core, int times) {
+    return Rates::Rate{static_cast<int>(core), static_cast<int>(core * times)};
+  };
+  Rates rates;
+  rates.cores = cores;
+  rates.gflops = rate(kGigahertz * kMultiplyAdds * 2 * lanes, cores);
+  const int vector_bytes = target.vector_bits / 8;
+  rates.gbytes = {rate(kGigahertz * 2 * vector_bytes, cores), rate(kGigahertz * 48, cores),
+                  rate(kGigahertz * 24, behind), rate(25, std::min(behind, 2))};
+  rates.handoff_ns = 400;
+  return rates;
 }
 
 Status CanRunOn(const Target& target, const Target& host) {

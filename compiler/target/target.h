@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/target/rates.h"
 
 namespace temper {
 
@@ -29,6 +30,7 @@ struct Target {
   int64_t l3_bytes = 8 << 20;    // shared
   int line_bytes = 64;
   int cores = 1;
+  Rates rates;  // measured, or nothing; RatesOf() guesses then
 
   int Lanes(int element_bytes) const { return vector_bits / 8 / element_bytes; }
   bool Has(const std::string& feature) const;
@@ -37,18 +39,24 @@ struct Target {
 // The machine this runs on, from CPUID and the operating system's cache tables.
 Target DetectTarget();
 
-// `native` or a name; the message lists the names that are known.
+// `native`, a name, or a whole description as TargetText gives it; the message lists the names that
+// are known. `native` is what DetectTarget gives: without rates.
 Result<Target> ParseTarget(const std::string& name);
 
 // Names that ParseTarget takes besides `native`.
 std::vector<std::string> KnownTargets();
 
-// One line: everything the fingerprint covers. ParseTargetText(TargetText(t)) gives t back.
+// One line: everything the fingerprint covers, the name, the cores and the rates where they are
+// known. ParseTargetText(TargetText(t)) gives t back.
 std::string TargetText(const Target& target);
 Result<Target> ParseTargetText(const std::string& text);
 
 // 16 hexadecimal digits over arch, cpu, features, vector width and cache sizes.
 std::string Fingerprint(const Target& target);
+
+// The target's rates; where they are not known, those of a common machine with its vectors and
+// cores.
+Rates RatesOf(const Target& target);
 
 // arch and cpu: records of another machine with the same one are `similar`.
 std::string MicroArchitecture(const Target& target);

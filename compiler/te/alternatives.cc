@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/te/blocks.h"
 #include "compiler/te/winograd.h"
 
 namespace temper::te {
@@ -14,6 +15,8 @@ std::string_view Name(Alternative alternative) {
       return "winograd2";
     case Alternative::kWinograd4:
       return "winograd4";
+    case Alternative::kBlocks:
+      return "blocks";
   }
   return "unknown";
 }
@@ -58,6 +61,7 @@ Numerics NumericsOf(int alternative) {
 
 std::vector<Alternative> AlternativesOf(const Program& program, Numerics numerics) {
   std::vector<Alternative> alternatives = {Alternative::kDirect};
+  if (HasBlocks(program)) alternatives.push_back(Alternative::kBlocks);
   if (!HasWinograd(program)) return alternatives;
   for (Alternative a : {Alternative::kWinograd2, Alternative::kWinograd4}) {
     if (NumericsOf(static_cast<int>(a)) <= numerics) alternatives.push_back(a);
@@ -73,6 +77,8 @@ Result<Program> MakeAlternative(const Program& program, int alternative) {
       return MakeWinograd(program, 2);
     case Alternative::kWinograd4:
       return MakeWinograd(program, 4);
+    case Alternative::kBlocks:
+      return MakeBlocks(program);
   }
   return FailedPrecondition(fmt::format("there is no alternative {}", alternative));
 }

@@ -16,6 +16,7 @@ enum class Alternative : int {
   kDirect = 0,
   kWinograd2 = 1,  // F(2x2, 3x3)
   kWinograd4 = 2,  // F(4x4, 3x3)
+  kBlocks = 3,     // a huge reduction in blocks (blocks.h), which only several threads gain by
 };
 
 std::string_view Name(Alternative alternative);

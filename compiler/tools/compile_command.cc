@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "compiler/driver/compile.h"
 #include "compiler/graph/type.h"
+#include "compiler/target/native_target.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/model_flags.h"
@@ -137,7 +138,7 @@ int Compile(const CompileFlags& flags) {
   driver::CompileOptions options;
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("compile", frontend.status().message());
-  auto target = ParseTarget(flags.model.target);
+  auto target = TargetOf(flags.model.target);
   if (!target.ok()) return FailUsage("compile", "--target: " + target.status().message());
   options.frontend = *std::move(frontend);
   options.target = *std::move(target);

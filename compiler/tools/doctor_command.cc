@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/core_lock.h"
 #include "base/text.h"
-#include "compiler/target/target.h"
+#include "compiler/target/native_target.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "worker/sandbox/jail.h"
@@ -19,8 +19,9 @@ namespace {
 
 constexpr std::string_view kExample = R"(Example:
   temper doctor
-Shows the target that schedules are kept under, whether measured programs can be jailed, and how
-steady this machine's speed is. Exit status 1 where a measure-worker would refuse to start: without
+Shows the target that schedules are kept under, how fast it computes and moves data, whether measured
+programs can be jailed, and how steady this machine's speed is. The rates are measured anew and kept for
+compile and tune; `--target DESCRIPTION` gives them the same ones on any machine. Exit status 1 where a measure-worker would refuse to start: without
 a jail, or without a free core.)";
 
 // Relative scatter of a fixed piece of arithmetic: half of the middle half's width by the median.
@@ -39,10 +40,24 @@ double MeasureNoise(const Clock& clock) {
   return (times[150] - times[50]) / 2 / times[100];
 }
 
+nlohmann::json RateJson(const Rates::Rate& rate) {
+  return {{"core", rate.core}, {"all", rate.all}};
+}
+
+nlohmann::json GbytesJson(const Rates& rates) {
+  nlohmann::json json;
+  for (int i = 0; i < kLevels; ++i) {
+    json[std::string(LevelName(static_cast<Level>(i)))] = RateJson(rates.gbytes[i]);
+  }
+  return json;
+}
+
 int Doctor(bool json) {
-  const Target target = DetectTarget();
-  const Status jail = sandbox::ProbeJail("/bin/true", {});
   SystemClock clock;
+  const std::string rates_folder = RatesFolder();
+  Status kept;
+  const Target target = MeasureNative(rates_folder, clock, &kept);
+  const Status jail = sandbox::ProbeJail("/bin/true", {});
   const double noise = MeasureNoise(clock);
   const std::vector<int> allowed = AllowedCores();
   auto folder = CoreLockFolder();
@@ -57,6 +72,10 @@ int Doctor(bool json) {
                          {"l1_bytes", target.l1_bytes},
                          {"l2_bytes", target.l2_bytes},
                          {"l3_bytes", target.l3_bytes},
+                         {"description", TargetText(target)},
+                         {"gflops", RateJson(target.rates.gflops)},
+                         {"gbytes", GbytesJson(target.rates)},
+                         {"handoff_ns", target.rates.handoff_ns},
                          {"cores", allowed},
                          {"free_cores", free_cores},
                          {"sandbox", jail.ok()},
@@ -73,6 +92,20 @@ int Doctor(bool json) {
     Print(fmt::format("caches       L1 {} kB, L2 {} kB, L3 {} kB, lines of {} bytes\n",
                       target.l1_bytes >> 10, target.l2_bytes >> 10, target.l3_bytes >> 10,
                       target.line_bytes));
+    const Rates& rates = target.rates;
+    Print(fmt::format("peak         {} GFLOP/s, of {} cores {}\n", rates.gflops.core, rates.cores,
+                      rates.gflops.all));
+    std::vector<std::string> levels;
+    for (int i = 0; i < kLevels; ++i) {
+      levels.push_back(fmt::format("{} {} / {}", LevelName(static_cast<Level>(i)),
+                                   rates.gbytes[i].core, rates.gbytes[i].all));
+    }
+    Print(fmt::format("reads        {} GB/s of one core / all; to another core and back {} ns\n",
+                      JoinStrings(levels, ", "), rates.handoff_ns));
+    Print(fmt::format("rates kept   {}\n", rates_folder.empty() ? "nowhere: compile guesses them"
+                                           : kept.ok()          ? "in " + rates_folder
+                                                                : "not: " + kept.message()));
+    Print(fmt::format("description  {}\n", TargetText(target)));
     Print(fmt::format("cores        {}, {} of them free for timing\n", allowed.size(),
                       free_cores.size()));
     Print(fmt::format("noise        {:.1f} %{}\n", noise * 100,

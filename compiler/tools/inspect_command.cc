@@ -8,6 +8,7 @@
 #include "compiler/driver/choose.h"
 #include "compiler/graph/print.h"
 #include "compiler/schedule/text.h"
+#include "compiler/target/native_target.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/inspect_kernel.h"
@@ -154,7 +155,7 @@ void PrintKernels(const driver::ModelKernels& model, const driver::Specializatio
 int InspectModel(const InspectFlags& flags) {
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("inspect", frontend.status().message());
-  auto target = ParseTarget(flags.model.target);
+  auto target = TargetOf(flags.model.target);
   if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
   std::vector<std::string> warnings;
   auto origin = OpenOrigin(flags, *target, &warnings);

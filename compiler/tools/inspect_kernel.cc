@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "compiler/target/native_target.h"
 #include "compiler/te/canonical.h"
 #include "compiler/te/printer.h"
 #include "compiler/tools/console.h"
@@ -155,7 +156,7 @@ int InspectKernel(const InspectFlags& flags) {
   }
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("inspect", frontend.status().message());
-  auto target = ParseTarget(flags.model.target);
+  auto target = TargetOf(flags.model.target);
   if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
   auto found = FindKernel(flags, *frontend, *target);
   if (!found.ok()) return Fail(found.status());

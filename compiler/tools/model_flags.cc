@@ -49,7 +49,8 @@ void AddShapeOptions(CLI::App* app, ModelFlags* flags) {
 }
 
 void AddTargetOption(CLI::App* app, ModelFlags* flags) {
-  app->add_option("--target", flags->target, "Device to compile for: native, or a name")
+  app->add_option("--target", flags->target,
+                  "Device to compile for: native, a name, or the description that doctor shows")
       ->capture_default_str();
 }
 

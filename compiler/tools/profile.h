@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "compiler/target/machine_rates.h"
 #include "compiler/tools/loaded_model.h"
-#include "compiler/tools/machine_rates.h"
 #include "compiler/tools/steadiness.h"
 
 namespace temper::tools {

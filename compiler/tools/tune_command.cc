@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "compiler/driver/kernels.h"
+#include "compiler/target/native_target.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/model_flags.h"
@@ -117,7 +118,7 @@ Result<Target> ChooseTarget(const TuneFlags& flags, bool given, tuner::TunerClie
           "them); choose one with --target");
     }
   }
-  return ParseTarget(flags.model.target);
+  return TargetOf(flags.model.target);
 }
 
 // What starts a worker that can time kernels of `threads` threads.

@@ -42,6 +42,7 @@ proto::Target ToProto(const Target& target) {
   out.set_l3_bytes(target.l3_bytes);
   out.set_line_bytes(target.line_bytes);
   out.set_cores(target.cores);
+  if (target.rates.Known()) out.set_rates(RatesText(target.rates));
   return out;
 }
 
@@ -69,6 +70,9 @@ Result<Target> FromProto(const proto::Target& message) {
   t.l3_bytes = message.l3_bytes();
   t.line_bytes = message.line_bytes();
   t.cores = message.cores();
+  if (!message.rates().empty()) {
+    TEMPER_ASSIGN_OR_RETURN(t.rates, ParseRates(message.rates()));
+  }
   // The text's parser holds the rules: known features, sizes, and what follows from them.
   TEMPER_ASSIGN_OR_RETURN(Target checked, ParseTargetText(TargetText(t)));
   if (checked.vector_registers != message.vector_registers() ||

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "costmodel/features.h"
 #include "costmodel/prior.h"
@@ -86,6 +87,46 @@ TEST(Access, FootprintsGrowOutwards) {
   EXPECT_EQ(b.footprint[0].lines, 128 * 32 / 16);
 }
 
+// y[i] = value of x[i], the loop over i bound as given.
+StoreView ViewOf(Bind bind, const std::function<Expr(Expr i, Expr x)>& value) {
+  tir::Function f;
+  for (int b = 0; b < 2; ++b) {
+    tir::Buffer buffer;
+    buffer.shape = {8};
+    buffer.param = b;
+    f.params.push_back(b);
+    f.buffers.push_back(buffer);
+  }
+  Expr i = tir::Var(0, "i");
+  f.next_var = 1;
+  Expr index[1] = {i};
+  Expr x = tir::Load(0, DType::kFloat32, index);
+  f.body = tir::For(i, 0, 8, bind, tir::Store(1, {i}, value(i, x)));
+  return ViewStores(f, Avx512())[0];
+}
+
+TEST(Access, CountsWhatTermsShareOnce) {
+  const Operations ops = ViewOf(Bind::kSerial, [](Expr, Expr x) {
+                           Expr shared = x + x;
+                           for (int n = 0; n < 40; ++n) shared = shared + shared;
+                           return shared;
+                         }).operations;
+  EXPECT_EQ(ops.add, 41);
+}
+
+TEST(Access, CountsOneSideOfWhatUnrollingDecides) {
+  auto value = [](Expr i, Expr x) {
+    return tir::Select(tir::Lt(i, tir::Index(4)), x + x, (x + x) * x * x);
+  };
+  const Operations unrolled = ViewOf(Bind::kUnroll, value).operations;
+  EXPECT_EQ(unrolled.add, 1);
+  EXPECT_EQ(unrolled.multiply, 2);
+  EXPECT_EQ(unrolled.compare, 0);
+  const Operations serial = ViewOf(Bind::kSerial, value).operations;
+  EXPECT_EQ(serial.add, 2);
+  EXPECT_GE(serial.compare, 1);
+}
+
 TEST(Access, FractionsOfPackedIndices) {
   // Element p[j / 16, j % 16] of j = jo * 16 + ji: a panel a step of jo.
   tir::Function f;
@@ -136,8 +177,67 @@ TEST(Prior, ThreadsShareTheParallelLoop) {
   tir::Function f = Matmul(512, 512, 512, 8, 16);
   f.body = tir::For(f.body->var, 0, f.body->extent, Bind::kParallel, f.body->body());
   StoreView s = ViewStores(f, Avx512())[0];
-  EXPECT_NEAR(EstimateStore(s, Avx512(), 1).compute_us / EstimateStore(s, Avx512(), 4).compute_us,
-              4, 1e-6);
+  Target t = Avx512();
+  t.cores = 4;
+  EXPECT_NEAR(EstimateStore(s, t, 1).compute_us / EstimateStore(s, t, 4).compute_us, 4, 1e-6);
+}
+
+tir::Function InParallel(tir::Function f) {
+  f.body = tir::For(f.body->var, 0, f.body->extent, Bind::kParallel, f.body->body());
+  return f;
+}
+
+TEST(Prior, CoresReadForThemselvesWhatTheParallelLoopDoesNotMove) {
+  StoreView s = ViewStores(InParallel(Matmul(512, 512, 512, 8, 16)), Avx512())[0];
+  Target t = Avx512();
+  t.cores = 2;
+  t.l1_bytes = t.l2_bytes = 64 << 20;  // all of it fits
+  const double lines = 512 * 512 / 16;
+  StoreEstimate one = EstimateStore(s, t, 1), two = EstimateStore(s, t, 2);
+  EXPECT_NEAR(one.traffic[1][0], lines, 1);  // a: rows are shared out
+  EXPECT_NEAR(two.traffic[1][0], lines, 1);
+  EXPECT_NEAR(one.traffic[2][0], lines, 1);  // b: each reads all
+  EXPECT_NEAR(two.traffic[2][0], 2 * lines, 1);
+}
+
+TEST(Prior, StartsAParallelLoopOnceForAllItsStores) {
+  tir::Function f = InParallel(Matmul(512, 512, 512, 8, 16));
+  const tir::Stmt inner = f.body->body();
+  f.body = tir::For(f.body->var, 0, f.body->extent, Bind::kParallel, tir::Block({inner, inner}));
+  std::vector<StoreView> stores = ViewStores(f, Avx512());
+  ASSERT_EQ(stores.size(), 2u);
+  std::vector<StoreEstimate> estimates;
+  const double us = EstimateProgram(stores, Avx512(), 2, &estimates);
+  EXPECT_NEAR(us, estimates[0].total_us + estimates[1].total_us, 1e-9);
+  const double start = estimates[0].total_us - estimates[1].total_us;
+  EXPECT_GT(start, 0);
+  Target slow = Avx512();
+  slow.rates = RatesOf(slow);
+  slow.rates.handoff_ns += 5000;
+  EXPECT_NEAR(EstimateProgram(stores, slow, 2, &estimates), us + 10, 1e-6);
+}
+
+TEST(Prior, ConstantsComeFromMemoryAndActivationsFromACache) {
+  const int b = 1;
+  auto memory_us = [&](std::vector<int> constants, int64_t n) {
+    tir::Function f = Matmul(512, n, 512, 8, 16);
+    return EstimateStore(ViewStores(f, Avx512(), constants)[0], Avx512(), 1).memory_us;
+  };
+  EXPECT_EQ(memory_us({}, 1024), 0);
+  EXPECT_GT(memory_us({b}, 1024), 0);  // two megabytes
+  EXPECT_EQ(memory_us({b}, 256), 0);   // half a megabyte stays in the last cache
+}
+
+TEST(Prior, FollowsTheTargetsRates) {
+  StoreView s = ViewStores(Matmul(512, 512, 512, 8, 16), Avx512())[0];
+  Target t = Avx512();
+  t.rates = RatesOf(t);
+  const double before = EstimateStore(s, t, 1).compute_us;
+  t.rates.gflops.core *= 2;
+  EXPECT_NEAR(EstimateStore(s, t, 1).compute_us, before / 2, 1e-6);
+  const double l2_us = EstimateStore(s, t, 1).l2_us;
+  t.rates.gbytes[1].core /= 2;
+  EXPECT_NEAR(EstimateStore(s, t, 1).l2_us, 2 * l2_us, 1e-6);
 }
 
 TEST(Features, AreFiniteAndNamed) {

@@ -3,12 +3,24 @@
 #include "compiler/lower/lower.h"
 
 namespace temper::tuner {
+namespace {
+
+costmodel::ProgramFeatures Features(const lower::Lowered& lowered, const Target& target,
+                                    int threads) {
+  std::vector<int> constants;
+  for (size_t i = 0; i < lowered.arguments.size(); ++i) {
+    if (lowered.arguments[i].constant) constants.push_back(lowered.function.params[i]);
+  }
+  return costmodel::ExtractFeatures(lowered.function, target, threads, constants);
+}
+
+}  // namespace
 
 Result<costmodel::ProgramFeatures> Describe(const te::Program& program,
                                             const schedule::Schedule& schedule,
                                             const Target& target) {
   TEMPER_ASSIGN_OR_RETURN(lower::Lowered lowered, lower::LowerToLoops(program, schedule, target));
-  return costmodel::ExtractFeatures(lowered.function, target, schedule.threads);
+  return Features(lowered, target, schedule.threads);
 }
 
 Result<costmodel::ProgramFeatures> Describe(const Space& space,
@@ -19,7 +31,7 @@ Result<costmodel::ProgramFeatures> Describe(const Space& space,
   TEMPER_ASSIGN_OR_RETURN(
       lower::Lowered lowered,
       lower::LowerAlternative(space.alternative_program(), schedule, space.target()));
-  return costmodel::ExtractFeatures(lowered.function, space.target(), schedule.threads);
+  return Features(lowered, space.target(), schedule.threads);
 }
 
 }  // namespace temper::tuner

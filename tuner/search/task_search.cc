@@ -20,6 +20,7 @@ std::vector<Space> SpacesOf(const te::Program& program, const Target& target, in
                             te::Numerics numerics) {
   std::vector<Space> spaces;
   for (te::Alternative a : te::AlternativesOf(program, numerics)) {
+    if (a == te::Alternative::kBlocks && threads == 1) continue;
     spaces.push_back(Space::Create(program, target, threads, static_cast<int>(a)));
   }
   return spaces;

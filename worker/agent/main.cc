@@ -14,6 +14,7 @@
 #include "base/core_lock.h"
 #include "base/host_port.h"
 #include "base/text.h"
+#include "compiler/target/native_target.h"
 #include "worker/agent/session.h"
 
 namespace {
@@ -53,8 +54,10 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "worker";
 }
 
-// What kernel-builder and measure-runner say of this machine, which is to stand for `target`.
-temper::Status Describe(const std::string& target, temper::agent::PipelineOptions& options,
+// What kernel-builder and measure-runner say of this machine, which is to stand for `target`, of
+// these rates.
+temper::Status Describe(const std::string& target, const temper::Rates& rates,
+                        temper::agent::PipelineOptions& options,
                         temper::proto::RegisterRequest& registration) {
   using namespace temper;
   sandbox::JailOptions jail;
@@ -73,7 +76,8 @@ temper::Status Describe(const std::string& target, temper::agent::PipelineOption
   }
   if (built.outcome() != proto::OUTCOME_OK) return FailedPrecondition(built.message());
   options.target = built.detected();
-  *registration.mutable_target() = built.detected();
+  if (rates.Known()) options.target.set_rates(RatesText(rates));
+  *registration.mutable_target() = options.target;
   registration.set_compiler_version(built.compiler_version());
 
   jail.program = options.runner_program;
@@ -90,6 +94,9 @@ temper::Status Describe(const std::string& target, temper::agent::PipelineOption
 
 int Run(const Flags& flags) {
   using namespace temper;
+  SystemClock clock;
+  // While this process may use every core.
+  const Rates rates = NativeTarget(RatesFolder(), clock).rates;
   Logger log = Logger::Stderr("measure-worker", flags.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   agent::PipelineOptions options;
   options.builder_program = OwnFolder() + "/kernel-builder";
@@ -140,7 +147,7 @@ int Run(const Flags& flags) {
 
   agent::SessionOptions session_options;
   proto::RegisterRequest& registration = session_options.registration;
-  Status described = Describe(flags.target, options, registration);
+  Status described = Describe(flags.target, rates, options, registration);
   if (!described.ok()) return Fail(described);
   registration.set_protocol(1);
   registration.set_name(flags.name.empty() ? HostName() : flags.name);
@@ -154,7 +161,6 @@ int Run(const Flags& flags) {
   sigaction(SIGINT, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  SystemClock clock;
   auto client = agent::MakeGrpcClient(flags.server);
   agent::Pipeline pipeline(options, log);
   std::vector<std::string> names;

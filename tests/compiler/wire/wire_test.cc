@@ -251,6 +251,8 @@ TEST(WireScheduleTest, RefusesWhatIsWrong) {
 TEST(WireTargetTest, RoundTrips) {
   std::vector<Target> targets = {DetectTarget()};
   for (const std::string& name : KnownTargets()) targets.push_back(*ParseTarget(name));
+  targets.push_back(targets.back());
+  targets.back().rates = RatesOf(targets.back());
   for (const Target& t : targets) {
     Result<Target> back = FromProto(ToProto(t));
     ASSERT_TRUE(back.ok()) << t.name << ": " << back.status().ToString();
@@ -285,6 +287,8 @@ TEST(WireTargetTest, RefusesWhatIsWrong) {
   EXPECT_TRUE(refused([](T& m) { m.set_l1_bytes(-1); }));
   EXPECT_TRUE(refused([](T& m) { m.set_line_bytes(1 << 30); }));
   EXPECT_TRUE(refused([](T& m) { m.set_cores(0); }));
+  EXPECT_TRUE(refused([](T& m) { m.set_rates("1,2,3"); }));
+  EXPECT_TRUE(refused([](T& m) { m.set_rates("1,1,1,1,1,1,1,1,1,1,1,1 name=x"); }));
 }
 
 // Bytes of real messages, damaged: whatever protobuf still parses must be refused or be right.

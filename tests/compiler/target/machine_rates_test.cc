@@ -1,8 +1,8 @@
-#include "compiler/tools/machine_rates.h"
+#include "compiler/target/machine_rates.h"
 
 #include <gtest/gtest.h>
 
-namespace temper::tools {
+namespace temper {
 namespace {
 
 Target Machine() {
@@ -37,4 +37,4 @@ TEST(RateMeter, MeasuresEveryRateOnAnyNumberOfThreads) {
 }
 
 }  // namespace
-}  // namespace temper::tools
+}  // namespace temper

@@ -1,22 +1,17 @@
 // What this machine can do at the moment: arithmetic, and copies from and to each level of memory.
 // The roofline of `temper bench --profile`, measured in turns with the model because a core's speed
-// drifts.
+// drifts. Also what a target's description says of it once (rates.h).
 #pragma once
 
 #include <array>
 #include <functional>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "compiler/target/peak_loop.h"
 #include "compiler/target/target.h"
 
-namespace temper::tools {
-
-enum class Level { kL1, kL2, kL3, kMemory };
-inline constexpr int kLevels = 4;
-std::string_view LevelName(Level level);  // "L1", "L2", "L3", "memory"
+namespace temper {
 
 // The nearest level that holds `bytes`, on `threads` cores of their own L1 and L2.
 Level LevelOf(const Target& machine, int threads, double bytes);
@@ -33,8 +28,9 @@ class PeakMeter {
   // On `threads` threads at the same time, of vectors of at most `vector_bits`.
   PeakMeter(int threads, const Clock& clock, int vector_bits = 512);
 
-  // 10^9 float32 operations a second, over about `seconds`; the caches stay as they are.
-  double Measure(double seconds) const;
+  // 10^9 float32 operations a second, over about `seconds`, at `quantile` of its pieces, the slowest
+  // first; the caches stay as they are.
+  double Measure(double seconds, double quantile = 0.5) const;
 
  private:
   int threads_;
@@ -51,15 +47,25 @@ class RateMeter {
 
   // Takes some 15 ms and leaves the caches with its own data.
   MachineRates Measure();
+  // The same with reads alone, and of the quick pieces of each: what the machine could do while
+  // nothing else ran on it.
+  MachineRates MeasureReads();
 
  private:
-  double Copy(Level level, double seconds);
+  enum class Traffic { kCopy, kRead };
+
+  double Move(Level level, Traffic traffic, double seconds);
 
   int threads_;
   PeakMeter peak_;
   const Clock& clock_;
+  double quantile_ = 0.5;                   // of a measurement's pieces, the slowest first
   std::array<size_t, kLevels> bytes_{};     // of each thread, source and result together
   std::vector<std::vector<char>> buffers_;  // by thread
 };
 
-}  // namespace temper::tools
+// Of `machine`, which is the one this runs on: one core, then all that it has and this process may
+// use. Takes about 0.1 s.
+Rates MeasureRates(const Target& machine, const Clock& clock);
+
+}  // namespace temper
