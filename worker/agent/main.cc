@@ -96,7 +96,8 @@ int Run(const Flags& flags) {
   using namespace temper;
   SystemClock clock;
   // While this process may use every core.
-  const Rates rates = NativeTarget(RatesFolder(), clock).rates;
+  const bool native = flags.target == "native";
+  const Rates rates = native ? NativeTarget(RatesFolder(), clock).rates : Rates();
   Logger log = Logger::Stderr("measure-worker", flags.verbose ? LogLevel::kDebug : LogLevel::kInfo);
   agent::PipelineOptions options;
   options.builder_program = OwnFolder() + "/kernel-builder";
