@@ -28,8 +28,8 @@ class PeakMeter {
   // On `threads` threads at the same time, of vectors of at most `vector_bits`.
   PeakMeter(int threads, const Clock& clock, int vector_bits = 512);
 
-  // 10^9 float32 operations a second, over about `seconds`, at `quantile` of its pieces, the slowest
-  // first; the caches stay as they are.
+  // 10^9 float32 operations a second, over about `seconds`, at `quantile` of its pieces, the
+  // slowest first; the caches stay as they are.
   double Measure(double seconds, double quantile = 0.5) const;
 
  private:

@@ -3,8 +3,8 @@
  * A pool of n threads is the calling thread and n - 1 of its own; a pool of one starts none. Chunk
  * i of a loop runs on thread i, chunk 0 on the caller, so data stays in the caches of the core that
  * touched it last; chunks that their threads have not begun when the caller is done with its own,
- * because they sleep or have no core, it runs itself. Idle threads spin for about 100 microseconds, then sleep; where there
- * are more threads than CPUs they sleep at once.
+ * because they sleep or have no core, it runs itself. Idle threads spin for about 100 microseconds,
+ * then sleep; where there are more threads than CPUs they sleep at once.
  *
  * One thread at a time may use a pool. A loop started inside a loop of the same pool, or while
  * another thread runs one, runs serially on the thread that started it. The threads inherit the

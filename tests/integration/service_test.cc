@@ -494,8 +494,8 @@ TEST_F(Programs, WhatATuneLearnedServesCompileQueryAndInspect) {
     EXPECT_GE(count(known, "\"best_us\""), 1) << known;
   }
   // What was not tuned is chosen by the model that the job left at the server.
-  const std::string other = temper(
-      {"compile", model, "-o", so, "--server", address_, "--json", "--shape", "x=4x3x8x8"});
+  const std::string other =
+      temper({"compile", model, "-o", so, "--server", address_, "--json", "--shape", "x=4x3x8x8"});
   EXPECT_GE(count(other, "\"source\":\"model\""), 1) << other;
   EXPECT_EQ(count(other, "\"source\":\"prior\""), 0) << other;
   const std::string shown = temper({"inspect", so, "--schedules"});
