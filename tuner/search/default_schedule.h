@@ -9,7 +9,7 @@
 
 namespace temper::tuner {
 
-inline constexpr int kDefaultSamples = 256;
+inline constexpr int kDefaultSamples = 768;
 
 struct DefaultChoice {
   schedule::Schedule schedule;
