@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <new>
 
 #include "base/pool.h"
@@ -141,6 +142,11 @@ Expr FloatImm(DType dtype, double value) { return ExprNode::MakeFloat({dtype, 1}
 
 Expr Number(DType dtype, double value) {
   if (IsFloat(dtype)) return FloatImm(dtype, value);
+  // Toward zero; to the nearest end of int64 beyond it, since C++ leaves that open.
+  constexpr double kEnd = 9223372036854775808.0;
+  if (std::isnan(value)) return IntImm({dtype, 1}, 0);
+  if (value >= kEnd) return IntImm({dtype, 1}, std::numeric_limits<int64_t>::max());
+  if (value < -kEnd) return IntImm({dtype, 1}, std::numeric_limits<int64_t>::min());
   return IntImm({dtype, 1}, static_cast<int64_t>(value));
 }
 

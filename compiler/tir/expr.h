@@ -189,7 +189,8 @@ Expr IntImm(Type type, int64_t value);
 inline Expr Index(int64_t value) { return IntImm(kIndex, value); }
 inline Expr Bool(bool value) { return IntImm(kCondition, value ? 1 : 0); }
 Expr FloatImm(DType dtype, double value);
-// A zero, or a number, of any dtype.
+// A zero, or a number, of any dtype: for integers toward zero, NaN as 0, beyond int64 its nearest
+// end.
 Expr Number(DType dtype, double value);
 Expr Var(int id, std::string name, Type type = kIndex);
 

@@ -33,6 +33,17 @@ Status CheckOneOrMany(const InferContext& c, size_t i, int64_t size) {
                              ShapeToString(c.shape(i)), size));
 }
 
+// A number, one for each row or column of `of`, or what broadcasts to it. One of one dimension
+// belongs to the axis that `from_back` others follow.
+Status CheckPerRow(const InferContext& c, size_t i, const Shape& of, size_t from_back) {
+  if (!c.Has(i) || ElementCount(c.shape(i)) == 1) return OkStatus();
+  Shape by = c.shape(i);
+  if (by.size() == 1) by.insert(by.end(), from_back, 1);
+  if (by.size() <= of.size() && Broadcast(of, by) == of) return OkStatus();
+  return c.Error(fmt::format("input {} has the shape {}, which does not fit {}", i,
+                             ShapeToString(c.shape(i)), ShapeToString(of)));
+}
+
 Status CheckBytes(const InferContext& c, size_t i) {
   if (IsInt(c.dtype(i)) && ByteSize(c.dtype(i)) == 1) return OkStatus();
   return c.Error(fmt::format("input {} must be int8 or uint8", i));
@@ -107,6 +118,8 @@ Status InferMatMulInteger(InferContext& c) {
   TEMPER_RETURN_IF_ERROR(CheckBytes(c, 1));
   TEMPER_RETURN_IF_ERROR(CheckZero(c, 0, 2));
   TEMPER_RETURN_IF_ERROR(CheckZero(c, 1, 3));
+  TEMPER_RETURN_IF_ERROR(CheckPerRow(c, 2, c.shape(0), 1));
+  TEMPER_RETURN_IF_ERROR(CheckPerRow(c, 3, c.shape(1), 0));
   TEMPER_ASSIGN_OR_RETURN(Shape out, ProductShape(c, 0, 1));
   return c.Set(0, DType::kInt32, std::move(out));
 }
@@ -117,7 +130,10 @@ Status InferQLinearMatMul(InferContext& c) {
   TEMPER_RETURN_IF_ERROR(CheckBytes(c, 7));
   TEMPER_RETURN_IF_ERROR(c.SameDType(0, 2));
   TEMPER_RETURN_IF_ERROR(c.SameDType(3, 5));
+  for (size_t i : {1, 2}) TEMPER_RETURN_IF_ERROR(CheckPerRow(c, i, c.shape(0), 1));
+  for (size_t i : {4, 5}) TEMPER_RETURN_IF_ERROR(CheckPerRow(c, i, c.shape(3), 0));
   TEMPER_ASSIGN_OR_RETURN(Shape out, ProductShape(c, 0, 3));
+  for (size_t i : {6, 7}) TEMPER_RETURN_IF_ERROR(CheckPerRow(c, i, out, 1));
   return c.Set(0, c.dtype(7), std::move(out));
 }
 
