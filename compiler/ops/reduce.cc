@@ -63,13 +63,17 @@ void BuildLogSumExp(Emitter& e, const Reduction& red) {
   const int top = e.AddReduction(
       red.out, red.reduced, te::Combiner::kMax, ".max",
       [&](const Indices& p, const Indices& r) { return As(wide, e.Read(x, red.Operand(p, r))); });
+  // Of infinities nothing is taken off: their difference would be NaN.
+  const auto shift = [&](const Indices& p) {
+    const Expr most = e.ReadTensor(top, p);
+    return tir::Select(Call(Intrinsic::kIsInf, {most}), tir::Number(wide, 0), most);
+  };
   const int sum = e.AddReduction(
       red.out, red.reduced, te::Combiner::kSum, ".sum", [&](const Indices& p, const Indices& r) {
-        return Call(Intrinsic::kExp,
-                    {As(wide, e.Read(x, red.Operand(p, r))) - e.ReadTensor(top, p)});
+        return Call(Intrinsic::kExp, {As(wide, e.Read(x, red.Operand(p, r))) - shift(p)});
       });
   e.DefinePoints(0, [&](const Indices& p) {
-    return As(type, Call(Intrinsic::kLog, {e.ReadTensor(sum, p)}) + e.ReadTensor(top, p));
+    return As(type, Call(Intrinsic::kLog, {e.ReadTensor(sum, p)}) + shift(p));
   });
 }
 

@@ -85,6 +85,8 @@ Status FillUnique(Filler& f) {
   const int64_t axis = f.node.Has("axis") ? f.Axis(0) : -1;
   f.call.ints = {axis, f.node.Int("sorted", 1)};
   f.call.workspace_bytes = 6 * 8 * (axis < 0 ? f.Count(0) : f.shape(0)[axis]);
+  // The function says the extents of all four results, also of those that the node leaves out.
+  f.call.operands.resize(static_cast<size_t>(f.call.input_count) + 4, kNone);
   return OkStatus();
 }
 

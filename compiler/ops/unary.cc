@@ -19,10 +19,17 @@ using tir::Select;
 Expr Like(const Expr& x, double value) { return Number(x->type().dtype, value); }
 bool IsFloating(const Expr& x) { return IsFloat(x->type().dtype); }
 
-// log(1 + exp(x)) without overflow; NaN stays NaN.
+// log(1 + x) for x >= 0, which 1 + x may round to 1: what rounding took from x is made good (W.
+// Kahan's way, as in Goldberg, What Every Computer Scientist Should Know, theorem 4).
+Expr LogOnePlus(const Expr& x) {
+  const Expr one = Like(x, 1), sum = one + x;
+  return Select(tir::Eq(sum, one), x, tir::Div(Call(Intrinsic::kLog, {sum}) * x, sum - one));
+}
+
+// log(1 + exp(x)) without overflow, as exact for negative x; NaN stays NaN.
 Expr Softplus(const Expr& x) {
   const Expr tail = Call(Intrinsic::kExp, {Like(x, -1) * Call(Intrinsic::kAbs, {x})});
-  return Max(x, Like(x, 0)) + Call(Intrinsic::kLog, {Like(x, 1) + tail});
+  return Max(x, Like(x, 0)) + LogOnePlus(tail);
 }
 
 Expr Abs(const Expr& x) {

@@ -1,0 +1,57 @@
+"""Ends of ranges, infinities and results left out, through `temper compile`, against numpy."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+import temper
+from onnx import TensorProto, helper
+
+TEMPER = os.environ["TEMPER_BIN"] + "/temper"
+
+
+class EdgeValues(unittest.TestCase):
+    def run_node(self, op, x, outputs, **attributes):
+        x = np.asarray(x, np.float32)
+        node = helper.make_node(op, ["x"], outputs, **attributes)
+        values = [helper.make_empty_tensor_value_info(name) for name in outputs if name]
+        graph = helper.make_graph(
+            [node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)], values)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+        with tempfile.TemporaryDirectory() as folder:
+            onnx.save(model, folder + "/m.onnx")
+            subprocess.run([TEMPER, "compile", folder + "/m.onnx", "-o", folder + "/m.so"],
+                           check=True, capture_output=True)
+            return temper.load(folder + "/m.so", threads=1).run({"x": x})
+
+    def test_softplus_keeps_small_results(self):
+        x = np.float32([-100, -80, -20, -15, -12, -9, -3, -0.5, 0, 0.5, 3, 20, 100])
+        want = np.logaddexp(0, x.astype(np.float64))
+        y = self.run_node("Softplus", x, ["y"])["y"]
+        np.testing.assert_allclose(y, want, rtol=2e-6, atol=1e-37)
+
+    def test_log_sum_exp_of_infinities(self):
+        inf = np.inf
+        x = [[-inf, -inf, -inf], [inf, 1, 2], [-inf, 1, 2], [100, 101, 102], [-inf, inf, 0]]
+        want = [-inf, inf, np.logaddexp(1, 2), 100 + np.log(np.exp([0, 1, 2]).sum()), inf]
+        y = self.run_node("ReduceLogSumExp", x, ["y"], keepdims=0)["y"]
+        # All of the tensor is one result where no axes are given.
+        self.assertEqual(y, np.float32(inf))
+        for row, expected in zip(x, want):
+            y = self.run_node("ReduceLogSumExp", row, ["y"], keepdims=0)["y"]
+            np.testing.assert_allclose(y, expected, rtol=1e-6)
+
+    def test_results_of_unique_left_out(self):
+        x = np.float32([3, 1, 2, 1, 3, 3])
+        for outputs in (["y"], ["y", "i"], ["y", "", "v"], ["y", "", "", "c"], ["y", "i", "v", "c"]):
+            got = self.run_node("Unique", x, outputs)
+            want = dict(zip("yivc", np.unique(x, True, True, True)))
+            for name in filter(None, outputs):
+                np.testing.assert_array_equal(got[name], want[name], err_msg=f"{name} of {outputs}")
+
+
+if __name__ == "__main__":
+    unittest.main()
