@@ -8,10 +8,8 @@ import unittest
 import numpy as np
 import onnx
 import onnx.parser
-import onnxruntime
 import temper
-
-TEMPER = os.environ["TEMPER_BIN"] + "/temper"
+from programs import TEMPER, reference
 
 
 def parse(text):
@@ -19,13 +17,6 @@ def parse(text):
     for i, node in enumerate(model.graph.node):
         node.name = node.name or f"n{i}"
     return model
-
-
-def reference(path, inputs):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return dict(zip([o.name for o in session.get_outputs()], session.run(None, inputs)))
 
 
 class ControlFlow(unittest.TestCase):

@@ -1,7 +1,5 @@
 """Ends of ranges, infinities and results left out, through `temper compile`, against numpy."""
 
-import os
-import subprocess
 import tempfile
 import unittest
 
@@ -9,8 +7,7 @@ import numpy as np
 import onnx
 import temper
 from onnx import TensorProto, helper
-
-TEMPER = os.environ["TEMPER_BIN"] + "/temper"
+from programs import run
 
 
 class EdgeValues(unittest.TestCase):
@@ -23,8 +20,7 @@ class EdgeValues(unittest.TestCase):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
         with tempfile.TemporaryDirectory() as folder:
             onnx.save(model, folder + "/m.onnx")
-            subprocess.run([TEMPER, "compile", folder + "/m.onnx", "-o", folder + "/m.so"],
-                           check=True, capture_output=True)
+            run("compile", folder + "/m.onnx", "-o", folder + "/m.so")
             return temper.load(folder + "/m.so", threads=1).run({"x": x})
 
     def test_softplus_keeps_small_results(self):

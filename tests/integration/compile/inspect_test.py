@@ -2,21 +2,12 @@
 
 import hashlib
 import json
-import os
 import re
-import subprocess
 import tempfile
 import unittest
 
 import networks
-
-TEMPER = os.environ["TEMPER_BIN"] + "/temper"
-
-
-def run(*arguments, expect=0):
-    done = subprocess.run([TEMPER, *arguments], capture_output=True, text=True, timeout=200)
-    assert done.returncode == expect, f"{arguments}: {done.returncode}\n{done.stderr}"
-    return done
+from programs import run
 
 
 class Inspect(unittest.TestCase):

@@ -2,31 +2,14 @@
 
 import json
 import os
-import subprocess
 import tempfile
 import unittest
 
 import networks
 import numpy as np
 import onnx
-import onnxruntime
 import temper
-
-TEMPER = os.environ["TEMPER_BIN"] + "/temper"
-
-
-def run(*arguments, expect=0):
-    done = subprocess.run([TEMPER, *arguments], capture_output=True, text=True, timeout=200)
-    assert done.returncode == expect, f"{arguments}: {done.returncode}\n{done.stderr}"
-    return done
-
-
-def reference(path, inputs):
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    names = [o.name for o in session.get_outputs()]
-    return dict(zip(names, session.run(names, inputs)))
+from programs import reference, run
 
 
 def image(name):
