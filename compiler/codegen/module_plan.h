@@ -43,6 +43,8 @@ struct ModuleIf {
   ModuleArg condition;
   int then_steps = 0;
   std::vector<ModuleExtents> then_extents, else_extents;
+  // Which failure ends the run instead of the branch's steps; -1: none.
+  int then_failure = -1, else_failure = -1;
 };
 
 // A Loop. Offsets are bytes into the arena. It runs while trips and conditions allow:
@@ -53,7 +55,9 @@ struct ModuleLoop {
   std::optional<ModuleArg> trips;           // int64; absent: no limit
   std::optional<ModuleArg> condition;       // bool, before the first trip
   std::optional<ModuleArg> next_condition;  // bool, left by each trip
-  int64_t max_trips = -1;                   // to begin another is an error (abi.h); -1: no limit
+  int64_t max_trips = -1;                   // to begin another is a failure; -1: no limit
+  int failure = -1;                         // which one
+  int64_t wanted = -1;                      // int64: where that failure leaves `trips`; -1: nowhere
   int64_t counter = 0;                      // int64: the number of the trip; in the end, of trips
   struct Carried {
     ModuleArg initial;
@@ -99,10 +103,18 @@ struct ModuleValue {
   std::vector<bool> open = {};
 };
 
+// Why a run ends early: temper_failure_info.
+struct ModuleFailure {
+  std::string before;
+  int64_t number_at = -1;
+  std::string after;
+};
+
 // The calls for one set of shapes.
 struct ModuleSpecialization {
   std::vector<ModuleValue> inputs, outputs;
   std::vector<ModuleStep> steps;
+  std::vector<ModuleFailure> failures;
   int64_t arena_bytes = 0;
   // The last so many inputs have defaults: compiled in, or at these places in the weights.
   int optional_count = 0;

@@ -331,6 +331,8 @@ class Frontend {
     import.outside_ops = outside_ops_;
     std::map<std::string, graph::ValueType> declared;
     import.declared_outputs = &declared;
+    std::vector<std::string> warnings;
+    import.warnings = &warnings;
     TEMPER_ASSIGN_OR_RETURN(graph::Graph graph, importer::ImportFile(model_, import));
     if (options_.after_pass) options_.after_pass("import", graph);
     for (const Pass& pass : passes_) {
@@ -345,6 +347,11 @@ class Frontend {
     // Where options set other sizes than the file's, what it declares of outputs is out of date.
     if (shapes.empty() && options_.values.empty()) {
       result_.warnings = WrongDeclarations(graph, declared);
+    }
+    for (std::string& warning : warnings) {
+      auto& all = result_.warnings;
+      if (std::find(all.begin(), all.end(), warning) == all.end())
+        all.push_back(std::move(warning));
     }
     return graph;
   }

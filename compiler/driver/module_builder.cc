@@ -130,6 +130,7 @@ void Settle(const MemoryPlan& memory, codegen::ModuleStep& step) {
     row.pointer = memory.offsets[row.pointer];
   }
   settle_extents(loop.extents);
+  if (loop.wanted >= 0) loop.wanted = memory.offsets[loop.wanted];
 }
 
 }  // namespace
@@ -190,6 +191,9 @@ Result<codegen::ModuleSpecialization> ModuleWriter::Run() {
     plan_.outputs[open.output].shape_at = memory.offsets[open.buffer];
   }
   for (codegen::ModuleStep& step : plan_.steps) Settle(memory, step);
+  for (codegen::ModuleFailure& failure : plan_.failures) {
+    if (failure.number_at >= 0) failure.number_at = memory.offsets[failure.number_at];
+  }
   return std::move(plan_);
 }
 

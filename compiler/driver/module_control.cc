@@ -5,6 +5,8 @@
 // a later trip reads it again. What a Loop carries has two buffers that take turns; where the
 // current one is says a pointer, which whatever reads the loop's result follows too. Rows are
 // written where they belong.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -97,10 +99,17 @@ Status ModuleWriter::AddIf(const ModelKernel& kernel, int index) {
     for (size_t i = 0; i < body.graph.inputs().size(); ++i) {
       places[body.graph.inputs()[i]] = used[first + i];
     }
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const char* const error = side == 0 ? graph::kThenError : graph::kElseError;
+    const bool ends = node.Has(error);
+    if (ends) {
+      (side == 0 ? branch.then_failure : branch.else_failure) =
+          NewFailure({node.String(error, ""), -1, ""});
+    }
+    for (size_t i = 0; i < node.outputs.size() && !ends; ++i) {
       const int inner = body.graph.outputs()[i];
       if (node.outputs[i] == graph::kNone) continue;
       places[inner] = used[operands + i];
+      if (!body.graph.type(inner).IsStatic()) continue;  // an If in it knows its extents
       for (const ModuleExtents& extents :
            ExtentsOf(node.outputs[i], used[operands + i], index, body.graph.shape(inner))) {
         (side == 0 ? branch.then_extents : branch.else_extents).push_back(extents);
@@ -112,6 +121,32 @@ Status ModuleWriter::AddIf(const ModelKernel& kernel, int index) {
   for (const Spot& spot : used) Touch(spot, NextStep() - 1);
   plan_.steps[index].branch = std::move(branch);
   return OkStatus();
+}
+
+int ModuleWriter::NewFailure(codegen::ModuleFailure failure) {
+  plan_.failures.push_back(std::move(failure));
+  return static_cast<int>(plan_.failures.size()) - 1;
+}
+
+void ModuleWriter::AddTripFailure(const graph::Node& node, int step, codegen::ModuleLoop& loop) {
+  const std::string name = node.sources.empty() ? std::string("NAME") : node.sources[0];
+  codegen::ModuleFailure failure;
+  failure.before = fmt::format(
+      "Loop '{}' would take more trips than the {} that the model was "
+      "compiled for",
+      EscapeControl(name), loop.max_trips);
+  const std::string advice =
+      fmt::format("; compile it with a larger --max-trips '{}=N'", EscapeControl(name));
+  if (loop.trips) {
+    loop.wanted = NewBuffer(8, step);
+    lives_[loop.wanted].last = std::numeric_limits<int>::max();
+    failure.before += " (its trip count is ";
+    failure.number_at = loop.wanted;
+    failure.after = ")" + advice;
+  } else {
+    failure.before += advice;
+  }
+  loop.failure = NewFailure(std::move(failure));
 }
 
 Status ModuleWriter::AddLoop(const ModelKernel& kernel, int index) {
@@ -137,9 +172,13 @@ Status ModuleWriter::AddLoop(const ModelKernel& kernel, int index) {
   }
   if (node.HasInput(LoopLayout::kTrips)) loop.trips = operands[LoopLayout::kTrips].arg;
   if (node.HasInput(LoopLayout::kCondition)) loop.condition = operands[LoopLayout::kCondition].arg;
+  if (loop.max_trips >= 0) AddTripFailure(node, index, loop);
   Places inner;
   const std::vector<int>&inputs = body.graph.inputs(), &outputs = body.graph.outputs();
   const Spot counter = arena(8);
+  if (layout.counts && node.outputs[layout.carried] != graph::kNone) {
+    places_[node.outputs[layout.carried]] = counter;
+  }
   loop.counter = counter.arg.offset;
   inner[inputs[0]] = counter;
   if (layout.conditional) {
@@ -148,7 +187,9 @@ Status ModuleWriter::AddLoop(const ModelKernel& kernel, int index) {
   }
   for (size_t i = 0; i < layout.carried; ++i) {
     const Spot& initial = operands[LoopLayout::kInitial + i];
-    const int64_t bytes = BytesOf(node.inputs[LoopLayout::kInitial + i]);
+    // Of what is carried, for which the initial value may be smaller.
+    const graph::ValueType& type = body.graph.type(inputs[1 + i]);
+    const int64_t bytes = std::max<int64_t>(1, *graph::ByteCount(*type.dtype, type.StaticShape()));
     const Spot in = arena(8), out = arena(8), a = arena(bytes), b = arena(bytes);
     Spot current{{Place::kPointer, in.arg.offset}, {in.buffers[0], a.buffers[0], b.buffers[0]}};
     Spot next{{Place::kPointer, out.arg.offset}, {out.buffers[0], a.buffers[0], b.buffers[0]}};
@@ -158,8 +199,8 @@ Status ModuleWriter::AddLoop(const ModelKernel& kernel, int index) {
     if (node.outputs[i] != graph::kNone) places_[node.outputs[i]] = current;
     loop.carried.push_back({initial.arg, in.arg.offset, out.arg.offset, {a.arg, b.arg}});
   }
-  for (size_t i = layout.carried; i < node.outputs.size(); ++i) {
-    const int row = outputs[layout.first_carried() + i];
+  for (size_t i = layout.first_row_result(); i < node.outputs.size(); ++i) {
+    const int row = outputs[layout.first_row() + i - layout.first_row_result()];
     if (node.outputs[i] == graph::kNone) continue;
     const Spot pointer = arena(8);
     Spot base = ResultSpot(node.outputs[i], index);

@@ -70,6 +70,9 @@ class ModuleWriter {
   Status AddControl(const ModelKernel& kernel);
   Status AddIf(const ModelKernel& kernel, int index);
   Status AddLoop(const ModelKernel& kernel, int index);
+  // What ends the run where the loop would take more trips than it may.
+  void AddTripFailure(const graph::Node& node, int step, codegen::ModuleLoop& loop);
+  int NewFailure(codegen::ModuleFailure failure);
   // Adds the steps of a nested graph whose inputs and outputs lie there.
   Status AddNested(const KernelBody& body, Places places);
   // Where the control flow node's operand is, and where its result goes.

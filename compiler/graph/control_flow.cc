@@ -20,17 +20,21 @@ Status Fault(const Node& node, const std::string& what) {
   return Internal(fmt::format("graph verifier: {}: {}", node.Describe(), what));
 }
 
-// Whether the nested graph's inputs from `first` on have the types of the node's from `from` on.
+// Whether the nested graph's inputs from `first` on fit the node's from `from` on.
+// They fit as `fits(outer, inner)` says.
 Status CheckInputs(const Graph& graph, const Node& node, size_t from, const Graph& nested,
-                   size_t first, size_t count) {
+                   size_t first, size_t count,
+                   bool (*fits)(const ValueType& outer, const ValueType& inner) = HasRoom) {
   if (nested.inputs().size() != first + count || node.inputs.size() < from + count) {
     return Fault(node, fmt::format("its graph '{}' takes {} inputs of {}", nested.name,
                                    nested.inputs().size(), node.inputs.size()));
   }
   for (size_t i = 0; i < count; ++i) {
     const int outer = node.inputs[from + i], inner = nested.inputs()[first + i];
-    if (outer == kNone || !(graph.type(outer) == nested.type(inner))) {
-      return Fault(node, fmt::format("input {} has another type inside", from + i));
+    if (outer == kNone || !fits(graph.type(outer), nested.type(inner))) {
+      return Fault(node, fmt::format("input {} is {} outside and {} inside", from + i,
+                                     outer == kNone ? "absent" : graph.type(outer).ToString(),
+                                     nested.type(inner).ToString()));
     }
   }
   return OkStatus();
@@ -45,9 +49,11 @@ Status CheckIf(const Graph& graph, const Node& node) {
   TEMPER_RETURN_IF_ERROR(CheckInputs(graph, node, 1, **yes, 0, count));
   TEMPER_RETURN_IF_ERROR(
       CheckInputs(graph, node, 1 + count, **no, 0, node.inputs.size() - 1 - count));
-  if ((*yes)->outputs().size() != node.outputs.size() ||
-      (*no)->outputs().size() != node.outputs.size()) {
-    return Fault(node, "its branches have other numbers of outputs");
+  for (const auto& [branch, error] : {std::pair(yes, kThenError), std::pair(no, kElseError)}) {
+    const size_t wanted = node.Has(error) ? 0 : node.outputs.size();
+    if ((*branch)->outputs().size() != wanted || (node.Has(error) && !(*branch)->order().empty())) {
+      return Fault(node, "its branches have other numbers of outputs");
+    }
   }
   return OkStatus();
 }
@@ -57,10 +63,15 @@ Status CheckLoop(const Graph& graph, const Node& node) {
   if (body == nullptr) return Fault(node, "its body is missing");
   const LoopLayout layout(node);
   if (node.inputs.size() < layout.captured()) return Fault(node, "it has too few inputs");
+  // The initial values may be smaller than the memory of what is carried.
   TEMPER_RETURN_IF_ERROR(CheckInputs(graph, node, LoopLayout::kInitial, **body, 1,
-                                     node.inputs.size() - LoopLayout::kInitial));
-  if ((*body)->outputs().size() != node.outputs.size() + layout.first_carried() ||
-      node.outputs.size() < layout.carried) {
+                                     node.inputs.size() - LoopLayout::kInitial,
+                                     [](const ValueType& outer, const ValueType& inner) {
+                                       return HasRoom(outer, inner) || HasRoom(inner, outer);
+                                     }));
+  if (node.outputs.size() < layout.first_row_result() ||
+      (*body)->outputs().size() !=
+          node.outputs.size() - layout.first_row_result() + layout.first_row()) {
     return Fault(node, "its body has another number of outputs");
   }
   return OkStatus();
@@ -85,6 +96,7 @@ std::vector<std::string> NestedNames(const Node& node) {
 LoopLayout::LoopLayout(const Node& node)
     : carried(static_cast<size_t>(std::max<int64_t>(0, node.Int("carried", 0)))),
       conditional(node.Int("conditional", 0) != 0),
+      counts(node.Int("counts", 0) != 0),
       max_trips(node.Int("max_trips", -1)) {}
 
 std::optional<int64_t> ExactTrips(const Graph& graph, const Node& loop) {
@@ -102,6 +114,20 @@ int64_t MostTrips(const Graph& graph, const Node& loop) {
   if (trips == nullptr || trips->size() != 1) return declared;
   const int64_t most = std::max<int64_t>(0, trips->IntAt(0));
   return declared < 0 ? most : std::min(most, declared);
+}
+
+int64_t RoomOf(const Node& node, size_t output) {
+  const std::vector<int64_t> room = node.Ints(kRoom);
+  return output < room.size() ? room[output] : -1;
+}
+
+bool HasRoom(const ValueType& room, const ValueType& held) {
+  if (room == held) return true;
+  if (!room.IsStatic() || !held.IsStatic() || room.dtype != held.dtype || room.dims.size() != 1) {
+    return false;
+  }
+  const auto elements = ElementCount(held.StaticShape());
+  return elements && *elements <= room.dims[0].value;
 }
 
 Status ForEachNested(Graph& graph, const std::function<Status(Graph& nested)>& pass) {

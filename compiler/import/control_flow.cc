@@ -62,14 +62,31 @@ class ControlFlow {
     Status why = parts.status();
     if (parts.ok() && (parts->conditional || begins != true || !IsSmall(*body, trips))) {
       auto loop = native_.AddLoop(*std::move(parts));
-      if (loop.ok()) return loop;
+      if (loop.ok() || loop.status().code() == Code::kResourceExhausted) return loop;
       why = loop.status();
     }
     // Without a trip count, conditions that are constant once they are written out may end it.
     const bool counted = trips > 0 || (trips < 0 && !u_.Has(0) && begins == true);
-    if (!why.ok() && (!counted || trips > kMaxTrips)) return why;
-    auto written = Unrolled(*body, carried, trips);
-    return written.ok() || why.ok() ? written : why;
+    if (why.ok() || (counted && trips <= kMaxTrips)) {
+      const int first = u_.graph.node_limit();
+      auto written = Unrolled(*body, carried, trips);
+      if (written.ok() || why.ok()) return written;
+      DropNodes(first);
+    }
+    const int first = u_.graph.node_limit();
+    auto varying = native_.VaryingLoop(*body);
+    if (varying.ok()) return varying;
+    DropNodes(first);
+    const Code code = varying.status().code();
+    if (code == Code::kNotFound || (trips >= 0 && code != Code::kResourceExhausted)) return why;
+    return varying;
+  }
+
+  // Removes nodes that an attempt left behind.
+  void DropNodes(int first) {
+    for (int id = u_.graph.node_limit(); id-- > first;) {
+      if (u_.graph.IsAlive(id)) u_.graph.RemoveNode(id);
+    }
   }
 
   Result<std::vector<int>> Unrolled(const onnx::GraphProto& body, size_t carried, int64_t trips) {
@@ -218,6 +235,10 @@ class ControlFlow {
     }
     std::vector<int> outputs;
     for (size_t i = 0; i < members.size(); ++i) {
+      if (!members[i].empty() && members[i][0] == kNone) {  // nothing reads it
+        outputs.push_back(kNone);
+        continue;
+      }
       TEMPER_ASSIGN_OR_RETURN(const int stacked, Stack(members[i], 0, i));
       outputs.push_back(stacked);
     }
@@ -252,6 +273,7 @@ class ControlFlow {
     if (tensor == nullptr || tensor->size() != 1) return std::nullopt;
     return tensor->DoubleAt(0) != 0;
   }
+  bool Varies(int value) const { return builder_.FindVarying(value) != nullptr; }
   int Bool(bool value) { return u_.Number("condition", DType::kBool, value ? 1 : 0); }
   std::string Name(const std::string& what) const { return u_.node.name + "/" + what; }
 
@@ -266,7 +288,8 @@ class ControlFlow {
 
   // A value of one element without dimensions, so that it does not widen what it selects.
   Result<int> Scalar(int value, const std::string& what) {
-    if (!u_.graph.type(value).IsStatic()) return u_.Refuse("the shape of a condition is not known");
+    if (Varies(value) || !u_.graph.type(value).IsStatic())
+      return u_.Refuse("the shape of a condition is not known");
     if (u_.Shape(value).empty()) return value;
     if (graph::ElementCount(u_.Shape(value)) != 1) return u_.Error("its condition is no scalar");
     return u_.Emit("Reshape", {value, u_.Ints("scalar", {})}, what);
@@ -275,7 +298,7 @@ class ControlFlow {
   Result<int> Choose(int condition, int a, int b, const std::string& name,
                      const std::string& what) {
     const graph::ValueType &first = u_.graph.type(a), &second = u_.graph.type(b);
-    if (!first.IsStatic() || !second.IsStatic() || !(first == second)) {
+    if (Varies(a) || Varies(b) || !first.IsStatic() || !second.IsStatic() || !(first == second)) {
       return u_.Refuse(
           fmt::format("{} differ in type ({} and {}), which is not supported where the "
                       "condition is only known at run time",
@@ -302,7 +325,8 @@ class ControlFlow {
     if (rows.empty()) return u_.Refuse("it takes no trip, so that an output has no rows");
     std::vector<int> parts;
     for (int row : rows) {
-      if (!u_.graph.type(row).IsStatic() || !(u_.graph.type(row) == u_.graph.type(rows[0]))) {
+      if (Varies(row) || !u_.graph.type(row).IsStatic() ||
+          !(u_.graph.type(row) == u_.graph.type(rows[0]))) {
         return u_.Refuse("the rows of an output differ in type");
       }
       TEMPER_ASSIGN_OR_RETURN(const int part,
@@ -341,12 +365,16 @@ bool IsControlFlow(std::string_view op) { return op == "If" || op == "Loop" || o
 
 Result<std::vector<int>> AddControlFlow(GraphBuilder& builder, const onnx::NodeProto& node,
                                         const std::string& name, const std::vector<int>& inputs,
+                                        const std::unordered_set<std::string>& read,
                                         const Scope& scope) {
   SourceNode source;
   source.op = node.op_type();
   source.name = name;
   source.inputs = inputs;
   source.outputs.assign(node.output().begin(), node.output().end());
+  for (const std::string& output : node.output()) {
+    source.used.push_back(!output.empty() && read.count(output) != 0);
+  }
   auto attributes = ReadAttributes(node, builder.reader(), scope.arguments);
   if (!attributes.ok()) {
     return attributes.status().WithContext(fmt::format("{} '{}'", node.op_type(), name));

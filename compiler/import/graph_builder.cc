@@ -9,6 +9,7 @@
 #include "compiler/graph/op_list.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/control_flow.h"
+#include "compiler/import/segment.h"
 
 namespace temper::importer {
 
@@ -117,15 +118,67 @@ Status GraphBuilder::AddNodes(const NodeList& nodes, const std::vector<std::stri
     return scope.outer != nullptr && scope.outer->Find(name) != kNone;
   };
   TEMPER_ASSIGN_OR_RETURN(const std::vector<int> order, OrderNodes(nodes, known, captured));
-  std::unordered_set<std::string> read(outputs.begin(), outputs.end());
+  std::unordered_set<std::string> read, live(outputs.begin(), outputs.end());
   for (const onnx::NodeProto& node : nodes) {
     ForEachRead(node, [&](const std::string& name) { read.insert(name); });
   }
-  for (int n : order) {
-    TEMPER_RETURN_IF_ERROR(
-        AddNode(nodes.Get(n), scope.prefix + NodeName(nodes.Get(n), n), read, scope));
+  live.insert(read.begin(), read.end());
+  scope.read = &read;
+  Status status = AddInOrder(nodes, std::vector<int>(order), outputs, live, scope);
+  scope.read = nullptr;
+  return status;
+}
+
+Status GraphBuilder::AddInOrder(const NodeList& nodes, std::vector<int> order,
+                                const std::vector<std::string>& outputs,
+                                const std::unordered_set<std::string>& live, Scope& scope) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    const onnx::NodeProto& node = nodes.Get(order[i]);
+    if (!VaryingReads(node, scope).empty()) {
+      // What depends on it is added for each of its shapes.
+      order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i));
+      Segment segment(*this, nodes, outputs, live, scope);
+      TEMPER_ASSIGN_OR_RETURN(order, segment.Run(order));
+      i = static_cast<size_t>(-1);
+      continue;
+    }
+    TEMPER_RETURN_IF_ERROR(AddNode(node, scope.prefix + NodeName(node, order[i]), live, scope));
   }
-  return OkStatus();
+  return scope.IsMain() ? GiveOut(*this, outputs, scope) : OkStatus();
+}
+
+const Varying* GraphBuilder::FindVarying(int value) const {
+  const auto at = region_->varying.find(value);
+  return at == region_->varying.end() ? nullptr : &at->second;
+}
+
+std::vector<int> GraphBuilder::VaryingReads(const onnx::NodeProto& node, const Scope& scope) {
+  std::vector<int> found;
+  if (region_->varying.empty()) return found;
+  const auto add = [&](int value) {
+    if (value == kNone || FindVarying(value) == nullptr) return;
+    if (std::find(found.begin(), found.end(), value) == found.end()) found.push_back(value);
+  };
+  ForEachRead(node, [&](const std::string& name) {
+    for (const Scope* s = &scope; s != nullptr; s = s->outer) {
+      if ((s->region == nullptr ? &main_ : s->region) != region_) return;
+      if (const auto at = s->values.find(name); at != s->values.end()) return add(at->second);
+      if (const auto at = s->sequences.find(name); at != s->sequences.end()) {
+        for (int value : at->second) add(value);
+        return;
+      }
+    }
+  });
+  return found;
+}
+
+Status GraphBuilder::CountCopies(int64_t nodes, const std::string& what) {
+  copies_ += nodes;
+  if (copies_ <= kMaxCopies) return OkStatus();
+  return ResourceExhausted(fmt::format(
+      "{}; with what depends on it written out for each, the model has more than {} nodes of that "
+      "kind; a lower --max-trips, or results of one shape, would do",
+      what, kMaxCopies));
 }
 
 Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& name,
@@ -158,7 +211,7 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
   if (const onnx::FunctionProto* function = FindFunction(node)) {
     TEMPER_ASSIGN_OR_RETURN(results, AddCall(node, *function, name, inputs, scope));
   } else if (IsOnnx(node.domain()) && IsControlFlow(node.op_type())) {
-    TEMPER_ASSIGN_OR_RETURN(results, AddControlFlow(*this, node, name, inputs, scope));
+    TEMPER_ASSIGN_OR_RETURN(results, AddControlFlow(*this, node, name, inputs, read, scope));
   } else if (IsOnnx(node.domain()) && node.op_type() == "Constant") {
     auto tensor = ReadConstant(node, reader_, scope.arguments);
     if (!tensor.ok()) return tensor.status().WithContext(named());
@@ -341,18 +394,23 @@ Result<NestedGraph> GraphBuilder::BuildNested(const std::string& name,
   region_ = region.outer;
   if (!outputs.ok()) return outputs.status();
   for (const auto& [output, value] : *outputs) nested->AddOutput(value, output);
-  nested->RemoveDead();
-  for (int id : nested->order()) {
-    for (int output : nested->node(id).outputs) {
-      if (output == kNone || nested->type(output).IsStatic()) continue;
-      if (nested->type(output).IsBounded() && nested->value(output).uses.empty()) continue;
+  TEMPER_RETURN_IF_ERROR(FinishNested(*nested));
+  return NestedGraph{std::move(nested), std::move(region.captured)};
+}
+
+Status GraphBuilder::FinishNested(graph::Graph& nested) {
+  nested.RemoveDead();
+  for (int id : nested.order()) {
+    for (int output : nested.node(id).outputs) {
+      if (output == kNone || nested.type(output).IsStatic()) continue;
+      if (nested.type(output).IsBounded() && nested.value(output).uses.empty()) continue;
       return Unimplemented(
           fmt::format("{}: the shape of its result '{}' is not known before the model runs; in a "
                       "branch or loop it must be",
-                      nested->node(id).Describe(), nested->value(output).name));
+                      nested.node(id).Describe(), nested.value(output).name));
     }
   }
-  return NestedGraph{std::move(nested), std::move(region.captured)};
+  return OkStatus();
 }
 
 int GraphBuilder::Lookup(const Scope& scope, const std::string& name) {
@@ -380,6 +438,22 @@ Sequence GraphBuilder::LookupSequence(const Scope& scope, const std::string& nam
 int GraphBuilder::Capture(int value, const Region* from, Region* to) {
   if (from == to || value == kNone) return value;
   TEMPER_CHECK(to->outer != nullptr);
+  if (to->views_of == from) {
+    const auto view = to->views.find(value);
+    if (view != to->views.end()) {
+      if (view->second.known == kNone) {
+        const Form& form = view->second.form;
+        const std::string name = from->graph->value(value).name;
+        if (form.constant != nullptr) {
+          view->second.known = to->graph->AddConstant(name, *form.constant);
+        } else {
+          to->captured.push_back(Capture(value, from, to->outer));
+          view->second.known = to->graph->AddInput(name, form.type);
+        }
+      }
+      return view->second.known;
+    }
+  }
   const int outer = Capture(value, from, to->outer);
   const auto [at, added] = to->known.try_emplace(outer, kNone);
   if (!added) return at->second;
@@ -400,13 +474,21 @@ int64_t GraphBuilder::MaxTrips(const std::string& name) {
   return at->second;
 }
 
-Status GraphBuilder::CheckMaxTrips() const {
+Status GraphBuilder::CheckMaxTrips(const Status& added) const {
   for (const auto& [name, trips] : flow_.max_trips) {
     if (bounded_loops_.count(name) != 0) continue;
-    return InvalidArgument(fmt::format(
-        "--max-trips names '{}', which is no Loop whose trips are only known at run time", name));
+    if (added.ok()) {
+      return InvalidArgument(
+          fmt::format("--max-trips names '{}', which is no Loop whose trips are only known at run "
+                      "time",
+                      EscapeControl(name)));
+    }
+    // The loop may have come later.
+    return Status(added.code(), fmt::format("{} (--max-trips names '{}', and no such Loop was met "
+                                            "so far)",
+                                            added.message(), EscapeControl(name)));
   }
-  return OkStatus();
+  return added;
 }
 
 }  // namespace temper::importer

@@ -19,6 +19,7 @@
 #include "compiler/graph/outside_op.h"
 #include "compiler/import/node_order.h"
 #include "compiler/import/onnx.pb.h"
+#include "compiler/import/region.h"
 #include "compiler/import/sequences.h"
 #include "compiler/import/tensor_reader.h"
 #include "compiler/import/upgrade.h"
@@ -29,24 +30,25 @@ namespace temper::importer {
 inline constexpr int kMaxOperands = 1 << 14;
 // Of the graph once functions and loops are written out.
 inline constexpr int kMaxNodes = 1 << 20;
+// Shapes that one value may have, or values that vary together.
+inline constexpr int64_t kMaxVariants = 256;
+// Nodes that are there once more for another shape of what they read.
+inline constexpr int64_t kMaxCopies = 4096;
 // Of functions in functions and graphs in graphs.
 inline constexpr int kMaxDepth = 32;
 
-// The main graph, or one that becomes the nested graph of an If or Loop.
-struct Region {
-  graph::Graph* graph = nullptr;
-  Region* outer = nullptr;
-  std::vector<int> captured;           // values of the outer graph that became inputs of this one
-  std::unordered_map<int, int> known;  // value of the outer graph -> of this one
-};
-
 // What names mean inside the main graph, a nested graph or the body of a function.
 struct Scope {
+  // Whether it is that of the model's main graph.
+  bool IsMain() const { return outer == nullptr && depth == 0; }
+
   const Scope* outer = nullptr;  // whose names a nested graph may read
   Region* region = nullptr;      // whose graph the values are of; null: the main graph's
   int depth = 0;
   int opset = 1;
-  std::string prefix;                            // of the names of nodes
+  std::string prefix;  // of the names of nodes
+  // Names that the scope's nodes read; null outside AddNodes.
+  const std::unordered_set<std::string>* read = nullptr;
   const graph::Attributes* arguments = nullptr;  // of the function whose body it is
   std::unordered_map<std::string, int> values;
   std::unordered_map<std::string, Sequence> sequences;
@@ -95,6 +97,31 @@ class GraphBuilder {
                                   const std::function<Result<Outputs>()>& build);
   // A value of the graph around the one being built, as a value of this one.
   int Capture(int outer) { return Capture(outer, region_->outer, region_); }
+  // The same of a value of the graph of `from`, which is `to` or around it.
+  int Capture(int value, const Region* from, Region* to);
+
+  Region* region() const { return region_; }
+  // Nodes go to that graph from then on. Returns where they went.
+  Region* Enter(Region* region) { return std::exchange(region_, region); }
+  // Removes what no output needs. An error if a value that they need has no known extents.
+  static Status FinishNested(graph::Graph& nested);
+  // What the value may be, where that is more than one thing; null where it is not.
+  const Varying* FindVarying(int value) const;
+  // One node, as AddNodes does. `outputs`: the names that are read afterwards.
+  Status AddNode(const onnx::NodeProto& node, const std::string& name,
+                 const std::unordered_set<std::string>& read, Scope& scope);
+  // Nodes read so far, those of functions and nested graphs among them.
+  int64_t nodes_read() const { return nodes_read_; }
+  // Counts nodes that are there once more for another shape. An error if there are too many; `what`
+  // says which.
+  Status CountCopies(int64_t nodes, const std::string& what);
+  // Things that the user should know.
+  void Warn(std::string text) { warnings_.push_back(std::move(text)); }
+  std::vector<std::string> TakeWarnings() { return std::move(warnings_); }
+  // The values that a node reads and that are of several shapes.
+  std::vector<int> VaryingReads(const onnx::NodeProto& node, const Scope& scope);
+  // The value of the name in the graph that nodes are added to.
+  int Lookup(const Scope& scope, const std::string& name);
 
   // The graph that nodes are added to.
   graph::Graph& graph() { return *region_->graph; }
@@ -102,15 +129,16 @@ class GraphBuilder {
   const FlowOptions& flow() const { return flow_; }
   // The --max-trips of the node; -1 if there is none.
   int64_t MaxTrips(const std::string& name);
-  // An error if --max-trips names what is no loop.
-  Status CheckMaxTrips() const;
+  // `added`, how adding the nodes went; an error if --max-trips names what is no loop.
+  Status CheckMaxTrips(const Status& added) const;
 
  private:
   using FunctionKey = std::tuple<std::string, std::string, std::string>;  // domain, name, overload
 
+  Status AddInOrder(const NodeList& nodes, std::vector<int> order,
+                    const std::vector<std::string>& outputs,
+                    const std::unordered_set<std::string>& live, Scope& scope);
   const onnx::FunctionProto* FindFunction(const onnx::NodeProto& node) const;
-  Status AddNode(const onnx::NodeProto& node, const std::string& name,
-                 const std::unordered_set<std::string>& read, Scope& scope);
   // A node of an outside project's operator.
   Result<std::vector<int>> AddOutside(const graph::OutsideOp& op, SourceNode source);
   Result<std::vector<int>> AddCall(const onnx::NodeProto& node, const onnx::FunctionProto& function,
@@ -122,11 +150,8 @@ class GraphBuilder {
                       std::map<std::string, std::pair<int, std::string>>& unknown,
                       std::unordered_set<const onnx::FunctionProto*>& seen) const;
 
-  // The value of the name in the graph that nodes are added to.
-  int Lookup(const Scope& scope, const std::string& name);
-  // The same of a sequence. REQUIRES: scope.FindSequence(name).
+  // Of a sequence, as Lookup. REQUIRES: scope.FindSequence(name).
   Sequence LookupSequence(const Scope& scope, const std::string& name);
-  int Capture(int value, const Region* from, Region* to);
 
   TensorReader& reader_;
   int64_t sequence_tensors_ = 0;  // in all sequences together
@@ -135,6 +160,8 @@ class GraphBuilder {
   Region main_;
   Region* region_ = &main_;
   int64_t nodes_read_ = 0;
+  int64_t copies_ = 0;
+  std::vector<std::string> warnings_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   std::map<std::string, int64_t> domain_versions_;  // of domains other than ONNX's
 };

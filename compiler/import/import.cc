@@ -95,8 +95,9 @@ class ModelBuilder {
     TEMPER_RETURN_IF_ERROR(AddInputsAndConstants());
     std::vector<std::string> outputs;
     for (const onnx::ValueInfoProto& output : proto_.output()) outputs.push_back(output.name());
-    TEMPER_RETURN_IF_ERROR(builder_.AddNodes(proto_.node(), outputs, scope_));
-    TEMPER_RETURN_IF_ERROR(builder_.CheckMaxTrips());
+    TEMPER_RETURN_IF_ERROR(
+        builder_.CheckMaxTrips(builder_.AddNodes(proto_.node(), outputs, scope_)));
+    if (options_.warnings != nullptr) *options_.warnings = builder_.TakeWarnings();
     return Finish();
   }
 

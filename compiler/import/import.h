@@ -24,6 +24,8 @@ namespace temper::importer {
 inline constexpr int kNewestOpset = 23;
 
 inline constexpr int64_t kUnrollNodes = 64;
+// The largest --max-trips: far more rows than memory has room for.
+inline constexpr int64_t kMostDeclaredTrips = int64_t{1} << 24;
 
 // An initializer that is also an input: what the input is where a caller does not give it.
 struct InputDefault {
@@ -55,6 +57,8 @@ struct ImportOptions {
   std::map<std::string, int64_t> max_trips;
   // Loops of a known number of trips are written out where that gives so many nodes at most.
   int64_t unroll_nodes = kUnrollNodes;
+  // If not null: takes what the user should know.
+  std::vector<std::string>* warnings = nullptr;
   // Lets dimensions stay open, for looking at a model; the passes need static shapes.
   bool allow_open_dims = false;
   // If not null: takes the outputs' types as the file declares them, by name. Nothing relies on

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "compiler/graph/control_flow.h"
 #include "compiler/graph/infer/infer.h"
+#include "compiler/import/merge.h"
+#include "compiler/import/switch_tree.h"
+#include "compiler/import/varying_loop.h"
 
 namespace temper::importer {
 namespace {
@@ -47,11 +52,10 @@ Result<NativeFlow::Outputs> NativeFlow::AddBody(const onnx::GraphProto& body,
 }
 
 Result<std::vector<int>> NativeFlow::AddNode(const std::string& op, std::vector<int> inputs,
-                                             size_t outputs, graph::Attributes attributes) {
-  if (outputs == 0) return std::vector<int>();  // it does nothing
-  std::vector<std::string> names;
-  for (size_t i = 0; i < outputs; ++i) names.push_back(u_.OutputName(i));
-  const int id = u_.graph.AddNode(op, std::move(inputs), std::move(names), std::move(attributes),
+                                             std::vector<std::string> outputs,
+                                             graph::Attributes attributes) {
+  if (outputs.empty()) return std::vector<int>();  // it does nothing
+  const int id = u_.graph.AddNode(op, std::move(inputs), std::move(outputs), std::move(attributes),
                                   {u_.node.name});
   const Status inferred = graph::InferNode(u_.graph, id);
   if (!inferred.ok()) {
@@ -61,28 +65,41 @@ Result<std::vector<int>> NativeFlow::AddNode(const std::string& op, std::vector<
   return u_.graph.node(id).outputs;
 }
 
-Result<NestedGraph> NativeFlow::Branch(const onnx::GraphProto& body, const std::string& part) {
-  return builder_.BuildNested(NameOr(body.name(), "branch"),
-                              [&]() -> Result<Outputs> { return AddBody(body, {}, part); });
+bool NativeFlow::MayBeOpen(size_t i) const {
+  return scope_.IsMain() && scope_.read != nullptr && scope_.read->count(u_.OutputName(i)) == 0;
 }
 
 Result<std::vector<int>> NativeFlow::If(const onnx::GraphProto& yes, const onnx::GraphProto& no) {
   if (!u_.graph.type(u_.Input(0)).IsStatic()) {
     return u_.Refuse("the shape of a condition is not known");
   }
-  TEMPER_ASSIGN_OR_RETURN(NestedGraph a, Branch(yes, "then/"));
-  TEMPER_ASSIGN_OR_RETURN(NestedGraph b, Branch(no, "else/"));
-  const size_t outputs = a.graph->outputs().size();
-  if (outputs != b.graph->outputs().size()) {
+  if (yes.output_size() != no.output_size()) {
     return u_.Error("its branches have different numbers of outputs");
   }
-  std::vector<int> inputs = {u_.Input(0)};
-  inputs.insert(inputs.end(), a.captured.begin(), a.captured.end());
-  inputs.insert(inputs.end(), b.captured.begin(), b.captured.end());
-  return AddNode("If", std::move(inputs), outputs,
-                 {{graph::kThenBranch, GraphAttribute(std::move(a.graph))},
-                  {graph::kElseBranch, GraphAttribute(std::move(b.graph))},
-                  {"then_inputs", static_cast<int64_t>(a.captured.size())}});
+  SwitchTree tree =
+      SwitchTree::ByCondition(builder_, u_.Input(0), u_.node.name, NameOr(yes.name(), "branch"),
+                              NameOr(no.name(), "branch"));
+  std::vector<std::vector<int>> values;
+  for (const auto& [body, part] : {std::pair(&yes, "then/"), std::pair(&no, "else/")}) {
+    Region* around = builder_.Enter(&tree.leaf(static_cast<int>(values.size())));
+    auto outputs = AddBody(*body, {}, part);
+    builder_.Enter(around);
+    if (!outputs.ok()) return outputs.status();
+    std::vector<int>& of_branch = values.emplace_back();
+    for (const auto& [name, value] : *outputs) of_branch.push_back(value);
+  }
+  std::vector<Live> live;
+  std::vector<size_t> from;
+  for (size_t i = 0; i < values[0].size(); ++i) {
+    if (!u_.Used(i)) continue;
+    live.push_back({u_.OutputName(i), {values[0][i], values[1][i]}, MayBeOpen(i)});
+    from.push_back(i);
+  }
+  Merger merger(builder_, tree, u_.node.name, fmt::format("If '{}'", EscapeControl(u_.node.name)));
+  TEMPER_ASSIGN_OR_RETURN(const std::vector<int> merged, merger.Merge(live));
+  std::vector<int> results(values[0].size(), kNone);
+  for (size_t k = 0; k < from.size(); ++k) results[from[k]] = merged[k];
+  return results;
 }
 
 Result<std::vector<int>> NativeFlow::AddLoopInputs(const graph::Graph& outer,
@@ -100,32 +117,68 @@ Result<std::vector<int>> NativeFlow::AddLoopInputs(const graph::Graph& outer,
 }
 
 Result<std::vector<int>> NativeFlow::AddLoop(LoopParts parts) {
+  // The number of trips comes between the carried values and the rows.
+  const size_t carried = parts.initial.size(), counted = carried + (parts.counts ? 1 : 0);
   std::vector<int> all = {parts.trips, parts.condition};
   all.insert(all.end(), parts.initial.begin(), parts.initial.end());
   all.insert(all.end(), parts.body.captured.begin(), parts.body.captured.end());
-  const size_t outputs = parts.body.graph->outputs().size() - (parts.conditional ? 1 : 0);
   graph::Attributes attributes = {{graph::kBody, GraphAttribute(std::move(parts.body.graph))},
-                                  {"carried", static_cast<int64_t>(parts.initial.size())},
-                                  {"conditional", static_cast<int64_t>(parts.conditional)}};
+                                  {"carried", static_cast<int64_t>(carried)},
+                                  {"conditional", static_cast<int64_t>(parts.conditional)},
+                                  {"counts", static_cast<int64_t>(parts.counts)}};
   if (parts.max_trips >= 0) attributes["max_trips"] = parts.max_trips;
-  const std::vector<int> initial = std::move(parts.initial);
-  TEMPER_ASSIGN_OR_RETURN(std::vector<int> results,
-                          AddNode("Loop", std::move(all), outputs, std::move(attributes)));
-  if (results.empty()) return results;
-  const int id = u_.graph.value(results[0]).producer;
-  if (graph::ExactTrips(u_.graph, u_.graph.node(id)) != 0) return results;
-  // It takes no trip.
-  for (size_t i = 0; i < results.size(); ++i) {
-    results[i] =
-        i < initial.size()
-            ? initial[i]
-            : u_.Constant("rows", graph::MakeTensor(u_.Type(results[i]), u_.Shape(results[i])));
+  // Rows that nodes read: one shape for each number of trips.
+  const int64_t most = parts.counts ? parts.MostTrips(u_.graph) : -1;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < carried; ++i) names.push_back(u_.OutputName(i));
+  if (parts.counts) names.push_back(u_.node.name + "/count");
+  std::vector<int64_t> room(counted, -1);
+  for (size_t r = 0; r < parts.rows.size(); ++r) {
+    names.push_back(u_.OutputName(parts.rows[r]));
+    room.push_back(-1);
+    if (most < 0 || MayBeOpen(parts.rows[r])) continue;
+    if (most >= kMaxVariants) {
+      return ResourceExhausted(fmt::format(
+          "Loop '{}': its output '{}' has a row for each trip, of up to {}, and nodes read it, "
+          "which are compiled for each number of rows; at most {} are possible: state the most "
+          "trips with --max-trips '{}=N'",
+          u_.node.name, names.back(), most, kMaxVariants - 1, u_.node.name));
+    }
+    const int64_t elements = graph::ElementCount(parts.row_types[r].StaticShape()).value_or(0);
+    if (elements > 0 && most > std::numeric_limits<int64_t>::max() / elements) {
+      return u_.Refuse("its rows are too large");
+    }
+    room.back() = most * elements;
   }
-  u_.graph.RemoveNode(id);
+  if (std::any_of(room.begin(), room.end(), [](int64_t n) { return n >= 0; })) {
+    attributes[graph::kRoom] = room;
+  }
+  const std::vector<int> initial = std::move(parts.initial);
+  std::vector<int> results(carried + parts.row_outputs, kNone);
+  TEMPER_ASSIGN_OR_RETURN(std::vector<int> values,
+                          AddNode("Loop", std::move(all), std::move(names), std::move(attributes)));
+  if (values.empty()) return results;
+  const int id = u_.graph.value(values[0]).producer;
+  const bool none = graph::ExactTrips(u_.graph, u_.graph.node(id)) == 0;
+  for (size_t i = 0; i < carried; ++i) results[i] = none ? initial[i] : values[i];
+  for (size_t r = 0; r < parts.rows.size(); ++r) {
+    const int value = values[counted + r];
+    results[parts.rows[r]] =
+        none ? u_.Constant("rows", graph::MakeTensor(u_.Type(value), u_.Shape(value))) : value;
+    if (room[counted + r] < 0) continue;
+    Varying& varying = builder_.region()->varying[value];
+    varying.family = values[carried];
+    for (int64_t n = 0; n <= most; ++n) {
+      Form& form = varying.forms.emplace_back();
+      form.type = parts.row_types[r];
+      form.type.dims.insert(form.type.dims.begin(), graph::Dim(n));
+    }
+  }
+  if (none) u_.graph.RemoveNode(id);
   return results;
 }
 
-Result<LoopParts> NativeFlow::PrepareLoop(const onnx::GraphProto& body) {
+Result<LoopParts> NativeFlow::LoopOperands() {
   LoopParts inputs;
   inputs.trips = u_.Input(0);
   inputs.condition = u_.Input(1);
@@ -144,35 +197,78 @@ Result<LoopParts> NativeFlow::PrepareLoop(const onnx::GraphProto& body) {
                                                   {{"to", std::string(Name(DType::kInt64))}}));
   }
   // A condition that is constant goes: a loop that does not begin takes no trip.
-  graph::Shape condition_shape;
   if (inputs.condition != kNone) {
-    condition_shape = u_.Shape(inputs.condition);
+    inputs.condition_shape = u_.Shape(inputs.condition);
     if (const auto known = ConstantBool(u_.graph, inputs.condition)) {
       inputs.condition = kNone;
       const int64_t none = 0;
       if (!*known) inputs.trips = u_.Constant("trips", graph::MakeInts({}, {&none, 1}));
     }
   }
+  const graph::Tensor* trips =
+      inputs.trips == kNone ? nullptr : u_.graph.value(inputs.trips).constant.get();
+  if (trips == nullptr) inputs.max_trips = builder_.MaxTrips(u_.node.name);
+  return inputs;
+}
+
+int64_t LoopParts::MostTrips(const graph::Graph& graph) const {
+  if (trips == kNone || graph.value(trips).constant == nullptr) return max_trips;
+  const graph::Tensor& count = *graph.value(trips).constant;
+  return count.size() == 1 ? std::max<int64_t>(0, count.IntAt(0)) : max_trips;
+}
+
+bool LoopParts::IsExact(const graph::Graph& graph) const {
+  return trips != kNone && graph.value(trips).IsConstant() && condition == kNone && !conditional;
+}
+
+int NativeFlow::Holds(const LoopParts& parts) {
+  const std::vector<double> holds(static_cast<size_t>(*graph::ElementCount(parts.condition_shape)),
+                                  1.0);
+  return builder_.graph().AddConstant(
+      "condition", graph::MakeFromDoubles(DType::kBool, parts.condition_shape, holds));
+}
+
+Status NativeFlow::CheckOfOneShape(const Outputs& outputs) {
+  for (const auto& [name, value] : outputs) {
+    const Varying* varying = builder_.FindVarying(value);
+    if (varying == nullptr) continue;
+    return u_.Refuse(fmt::format("'{}' of its body is of several shapes ({})", EscapeControl(name),
+                                 ListForms(varying->forms)));
+  }
+  return OkStatus();
+}
+
+Result<std::vector<int>> NativeFlow::VaryingLoop(const onnx::GraphProto& body) {
+  return VaryingLoopBuilder(*this, body).Run();
+}
+
+Result<LoopParts> NativeFlow::PrepareLoop(const onnx::GraphProto& body) {
+  TEMPER_ASSIGN_OR_RETURN(LoopParts inputs, LoopOperands());
   const graph::Graph& outer = u_.graph;
+  const size_t carried = inputs.initial.size();
   TEMPER_ASSIGN_OR_RETURN(
       inputs.body, builder_.BuildNested(NameOr(body.name(), "body"), [&]() -> Result<Outputs> {
         TEMPER_ASSIGN_OR_RETURN(std::vector<int> values,
                                 AddLoopInputs(outer, body, inputs.initial, 2));
+        graph::Graph& inner = builder_.graph();
         // While the body runs its condition holds.
-        const std::vector<double> holds(static_cast<size_t>(*graph::ElementCount(condition_shape)),
-                                        1.0);
-        values.insert(
-            values.begin() + 1,
-            builder_.graph().AddConstant(
-                "condition", graph::MakeFromDoubles(DType::kBool, condition_shape, holds)));
+        values.insert(values.begin() + 1, Holds(inputs));
         TEMPER_ASSIGN_OR_RETURN(Outputs outputs, AddBody(body, values, "body/"));
-        inputs.conditional = ConstantBool(builder_.graph(), outputs[0].second) != true;
-        if (!inputs.conditional) outputs.erase(outputs.begin());
-        return outputs;
+        TEMPER_RETURN_IF_ERROR(CheckOfOneShape(outputs));
+        inputs.conditional = ConstantBool(inner, outputs[0].second) != true;
+        inputs.row_outputs = outputs.size() - 1 - carried;
+        Outputs kept(outputs.begin() + (inputs.conditional ? 0 : 1),
+                     outputs.begin() + static_cast<std::ptrdiff_t>(1 + carried));
+        for (size_t i = carried; i + 1 < outputs.size(); ++i) {
+          if (!u_.Used(i)) continue;
+          inputs.rows.push_back(i);
+          inputs.row_types.push_back(inner.type(outputs[i + 1].second));
+          inputs.counts = inputs.counts || !MayBeOpen(i);
+        }
+        inputs.counts = inputs.counts && !inputs.IsExact(outer) && inputs.MostTrips(outer) >= 0;
+        for (size_t i : inputs.rows) kept.push_back(outputs[i + 1]);
+        return kept;
       }));
-  const graph::Tensor* trips =
-      inputs.trips == kNone ? nullptr : u_.graph.value(inputs.trips).constant.get();
-  if (trips == nullptr) inputs.max_trips = builder_.MaxTrips(u_.node.name);
   return inputs;
 }
 
@@ -204,10 +300,22 @@ Result<std::vector<int>> NativeFlow::Scan(const onnx::GraphProto& body, const Sc
                                          {{"axis", Attribute(walk.in_axes[i])}}));
           values.push_back(row);
         }
-        return AddBody(body, values, "body/");
+        TEMPER_ASSIGN_OR_RETURN(Outputs outputs, AddBody(body, values, "body/"));
+        TEMPER_RETURN_IF_ERROR(CheckOfOneShape(outputs));
+        const auto carried = static_cast<size_t>(walk.carried);
+        Outputs kept(outputs.begin(), outputs.begin() + walk.carried);
+        inputs.row_outputs = outputs.size() - carried;
+        for (size_t i = carried; i < outputs.size(); ++i) {
+          if (!u_.Used(i)) continue;
+          inputs.rows.push_back(i);
+          inputs.row_types.push_back(builder_.graph().type(outputs[i].second));
+          kept.push_back(outputs[i]);
+        }
+        return kept;
       }));
   TEMPER_ASSIGN_OR_RETURN(std::vector<int> results, AddLoop(std::move(inputs)));
   for (size_t i = 0; i < walk.out_axes.size(); ++i) {
+    if (results[static_cast<size_t>(walk.carried) + i] == kNone) continue;
     int& rows = results[static_cast<size_t>(walk.carried) + i];
     const auto rank = static_cast<int64_t>(u_.Shape(rows).size());
     if (walk.out_directions[i] == 1) {

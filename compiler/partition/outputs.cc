@@ -9,10 +9,10 @@
 namespace temper::partition {
 namespace {
 
-// Whether the value lies wherever a loop's last trip left it.
+// Whether the value lies wherever a loop's last trip left it, or the number of trips was counted.
 bool IsCarried(const graph::Graph& graph, const graph::Node& node, int value) {
-  return node.Is("Loop") &&
-         graph.value(value).producer_output < static_cast<int>(graph::LoopLayout(node).carried);
+  return node.Is("Loop") && graph.value(value).producer_output <
+                                static_cast<int>(graph::LoopLayout(node).first_row_result());
 }
 
 }  // namespace

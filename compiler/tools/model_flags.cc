@@ -164,6 +164,10 @@ Status ParseMaxTripsFlag(const std::string& flag, driver::FrontendOptions* optio
   const char* const end = flag.data() + flag.size();
   const auto [next, error] = std::from_chars(flag.data() + equals + 1, end, trips);
   if (error != std::errc() || next != end || trips < 0) return refuse();
+  if (trips > importer::kMostDeclaredTrips) {
+    return InvalidArgument(fmt::format("--max-trips {}: at most {} trips can be declared",
+                                       Quoted(flag), importer::kMostDeclaredTrips));
+  }
   if (!options->max_trips.emplace(flag.substr(0, equals), trips).second) {
     return InvalidArgument(
         fmt::format("--max-trips names {} twice", Quoted(flag.substr(0, equals))));

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define TEMPER_ABI_VERSION 3
+#define TEMPER_ABI_VERSION 4
 #define TEMPER_MAX_DIMS 12
 
 /* What generated code may ask of the thread that runs it. */
@@ -23,9 +23,11 @@ typedef struct temper_context temper_context;
  * 64-byte aligned, of the size the table states. Returns 0, or a code of the operator's own. */
 typedef int (*temper_kernel_fn)(temper_context* context, void* const* args, void* workspace);
 
-/* What a model's run returns where a loop would take more trips than it was compiled for. Operators
- * of the runtime have codes below it. */
+/* What a model's run returns where a loop would take more trips than it was compiled for, in models
+ * before version 4. Operators of the runtime have codes below it. */
 #define TEMPER_TOO_MANY_TRIPS 1000
+/* From here on: failure `code - TEMPER_FIRST_FAILURE` of the module. */
+#define TEMPER_FIRST_FAILURE 1001
 
 typedef void (*temper_parallel_body)(void* closure, int64_t begin, int64_t end);
 struct temper_context {
@@ -35,6 +37,10 @@ struct temper_context {
                        int64_t count);
   /* Since version 2: the runtime's operators, by the numbers of TEMPER_RUNTIME_OPS. */
   const temper_kernel_fn* ops;
+  /* Since version 4, may be NULL: called before (end = 0) and behind (end = 1) each step that a
+   * branch or loop runs. */
+  void (*at_step)(temper_context* self, int32_t step, int32_t end);
+  void* watcher; /* of whoever set at_step; generated code does not look at it */
 };
 
 /* Operators that no loop nest expresses are functions of the runtime: number, name, function. A
@@ -208,6 +214,14 @@ typedef struct {
   F(34, AVXVNNIINT8, "avxvnniint8")         \
   F(35, AVXNECONVERT, "avxneconvert")
 
+/* Why a run ended: `before`, then, unless number_at is -1, the int64 at that place in the arena and
+ * `after`. */
+typedef struct {
+  const char* before;
+  int64_t number_at;
+  const char* after;
+} temper_failure_info;
+
 typedef struct temper_module_info temper_module_info;
 struct temper_module_info {
   int32_t abi_version;
@@ -254,6 +268,10 @@ struct temper_module_info {
    * before all. One arena of the largest size serves all, in turns. */
   int32_t more_count;
   const temper_module_info* const* more;
+
+  /* Since version 4, which only modules with branches or loops state. */
+  int32_t failure_count;
+  const temper_failure_info* failures;
 };
 
 /* A compiled model exports: const temper_module_info temper_module; */

@@ -218,7 +218,22 @@ static const char* Meaning(int code) {
   return "";
 }
 
-static int Failed(int code) {
+/* Sets the error of a module's own failure. */
+static int FailedOwn(const temper_model* model, const temper_module_info* info, int code) {
+  const temper_failure_info* f = &info->failures[code - TEMPER_FIRST_FAILURE];
+  if (f->number_at < 0) return temper_set_error("%s.", f->before);
+  long long number = 0;
+  memcpy(&number, (const char*)model->arena + f->number_at, sizeof number);
+  return temper_set_error("%s%lld%s.", f->before, number, f->after);
+}
+
+static int IsOwn(const temper_module_info* info, int code) {
+  return info->abi_version >= 4 && code >= TEMPER_FIRST_FAILURE &&
+         code - TEMPER_FIRST_FAILURE < info->failure_count;
+}
+
+static int Failed(const temper_model* model, const temper_module_info* info, int code) {
+  if (IsOwn(info, code)) return FailedOwn(model, info, code);
   return temper_set_error("running the model failed with code %d%s.", code, Meaning(code));
 }
 
@@ -228,19 +243,55 @@ static double Microseconds(void) {
   return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
+/* Time goes to the innermost step that runs. */
+typedef struct {
+  double* us;
+  double since;
+  int step;   /* that runs */
+  int* outer; /* by step: the one that ran when it began */
+} step_clock;
+
+static void Switch(step_clock* clock, int step) {
+  const double now = Microseconds();
+  clock->us[clock->step] += now - clock->since;
+  clock->since = now;
+  clock->step = step;
+}
+
+static void AtStep(temper_context* context, int32_t step, int32_t end) {
+  step_clock* clock = context->watcher;
+  if (!end) clock->outer[step] = clock->step;
+  Switch(clock, end ? clock->outer[step] : step);
+}
+
+/* Runs step i, and adds its time and that of the steps that it runs to theirs. */
+static int RunStep(temper_model* model, const temper_module_info* info, int i, step_clock* clock) {
+  temper_context* context = temper_pool_context(model->pool);
+  clock->step = i;
+  clock->since = Microseconds();
+  context->watcher = clock;
+  context->at_step = AtStep;
+  const int code = info->run_step(context, i, model->input_data, model->output_data, model->arena);
+  context->at_step = NULL;
+  Switch(clock, i);
+  return code;
+}
+
 static int RunSteps(temper_model* model, const temper_module_info* info, double* us) {
-  double begin = Microseconds();
-  for (int i = 0; i < info->step_count; ++i) {
-    const int code = info->run_step(temper_pool_context(model->pool), i, model->input_data,
-                                    model->output_data, model->arena);
-    const double end = Microseconds();
-    if (code) {
-      const char* nodes = info->steps[i].nodes;
-      return temper_set_error("step %d (%s) failed with code %d%s.", i, nodes ? nodes : "", code,
-                              Meaning(code));
-    }
-    us[i] = end - begin;
-    begin = end;
+  step_clock clock = {us, 0, 0, NewArray(info->step_count, sizeof(int))};
+  if (!clock.outer) return temper_set_error("out of memory.");
+  for (int i = 0; i < info->step_count; ++i) us[i] = 0;
+  int code = 0, i = 0;
+  for (; i < info->step_count; ++i) {
+    code = RunStep(model, info, i, &clock);
+    if (code) break;
+  }
+  free(clock.outer);
+  if (IsOwn(info, code)) return FailedOwn(model, info, code);
+  if (code) {
+    const char* nodes = info->steps[i].nodes;
+    return temper_set_error("step %d (%s) failed with code %d%s.", i, nodes ? nodes : "", code,
+                            Meaning(code));
   }
   return 0;
 }
@@ -256,7 +307,7 @@ int temper_run_with(temper_model* model, const DLTensor* const* inputs,
   } else {
     const int code = info->run(temper_pool_context(model->pool), model->input_data,
                                model->output_data, model->arena);
-    if (code) return Failed(code);
+    if (code) return Failed(model, info, code);
   }
   DescribeOutputs(model, chosen, outputs);
   return 0;

@@ -164,6 +164,16 @@ static int CheckInfo(const temper_module_info* info, const temper_module_info* f
     return temper_set_error("%s calls operators that this runtime, %s, lacks. Update the runtime.",
                             path, TEMPER_VERSION);
   }
+  if (info->abi_version >= 4) {
+    if (info->failure_count < 0 || (info->failure_count && !info->failures)) return Damaged(path);
+    for (int i = 0; i < info->failure_count; ++i) {
+      const temper_failure_info* f = &info->failures[i];
+      if (!f->before ||
+          (f->number_at >= 0 && (!f->after || f->number_at > info->arena_bytes - 8))) {
+        return Damaged(path);
+      }
+    }
+  }
   if (info->abi_version < 3) return 0;
   if (info->optional_count < 0 || info->optional_count > info->input_count ||
       (info->optional_count && !info->fixed_defaults && !info->defaults) ||

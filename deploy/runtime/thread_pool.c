@@ -210,6 +210,8 @@ temper_pool* temper_pool_create(int threads) {
   if (!pool) return NULL;
   pool->context.parallel_for = ParallelFor;
   pool->context.ops = temper_op_table;
+  pool->context.at_step = NULL;
+  pool->context.watcher = NULL;
   pool->threads = threads;
   pool->spins = threads > cpus ? 0 : SPINS;
   pool->workers = NULL;

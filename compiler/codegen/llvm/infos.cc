@@ -222,8 +222,11 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
   // The oldest version that says it all, so that older runtimes can run the model.
   int version = 1;
   for (const ModuleSpecialization& s : plan.specializations) {
-    for (const ModuleStep& step : s.steps) version = std::max(version, step.runtime_op < 0 ? 1 : 2);
-    if (plan.specializations.size() > 1 || s.optional_count > 0) version = 3;
+    for (const ModuleStep& step : s.steps) {
+      const bool control = step.branch || step.loop;
+      version = std::max(version, control ? 4 : step.runtime_op < 0 ? 1 : 2);
+    }
+    if (plan.specializations.size() > 1 || s.optional_count > 0) version = std::max(version, 3);
   }
 
   std::vector<Constant*> more;  // all but the first, which comes last
@@ -240,6 +243,11 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
           data.Struct({data.Text(step.nodes), data.Text(step.workload), data.Text(step.source),
                        data.Text(step.schedule), data.F64(step.expected_us), data.F64(step.flops),
                        data.I64(step.bytes)}));
+    }
+    std::vector<Constant*> failures;
+    for (const ModuleFailure& failure : s.failures) {
+      failures.push_back(data.Struct(
+          {data.Text(failure.before), data.I64(failure.number_at), data.Text(failure.after)}));
     }
     TEMPER_ASSIGN_OR_RETURN(Constant * inputs, emitter.Values(s.inputs, "input"));
     TEMPER_ASSIGN_OR_RETURN(Constant * outputs, emitter.Values(s.outputs, "output"));
@@ -266,7 +274,9 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
                                   data.I32(s.fixed_defaults),
                                   defaults,
                                   data.I32(i == 0 ? more.size() : 0),
-                                  i == 0 ? data.Array(more, "more") : data.Null()});
+                                  i == 0 ? data.Array(more, "more") : data.Null(),
+                                  data.I32(failures.size()),
+                                  data.Array(failures, "failures")});
     if (i == 0) {
       data.Export(info, TEMPER_MODULE_SYMBOL);
     } else {

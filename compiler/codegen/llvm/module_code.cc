@@ -57,7 +57,7 @@ class CodeEmitter {
     ModuleCode code;
     llvm::Function* run = NewFunction("run");
     Begin(run);
-    EmitSteps(0, count);
+    EmitSteps(0, count, /*nested=*/false);
     b_.CreateRet(b_.getInt32(0));
     code.run = run;
     code.run_step = EmitRunStep();
@@ -104,12 +104,31 @@ class CodeEmitter {
   }
 
   // Steps [begin, end), but for those that others run, until one fails: then the function ends.
-  void EmitSteps(size_t begin, size_t end) {
+  void EmitSteps(size_t begin, size_t end, bool nested = true) {
     for (size_t i = begin; i < end; i += 1 + static_cast<size_t>(plan_.steps[i].nested)) {
+      if (nested) EmitAtStep(i, 0);
       Value* code =
           b_.CreateCall(steps_[i], {f_->getArg(0), f_->getArg(1), f_->getArg(2), f_->getArg(3)});
+      if (nested) EmitAtStep(i, 1);
       ReturnUnless(b_.CreateIsNull(code), code);
     }
+  }
+  // Calls the context's at_step if there is one.
+  void EmitAtStep(size_t step, uint32_t end) {
+    auto* type =
+        llvm::FunctionType::get(b_.getVoidTy(), {ptr_, b_.getInt32Ty(), b_.getInt32Ty()}, false);
+    Value* function =
+        LoadPointer(b_.CreatePtrAdd(f_->getArg(0), b_.getInt64(offsetof(temper_context, at_step))));
+    BasicBlock *call = NewBlock("at_step"), *next = NewBlock("next");
+    b_.CreateCondBr(b_.CreateIsNull(function), next, call);
+    b_.SetInsertPoint(call);
+    b_.CreateCall(type, function,
+                  {f_->getArg(0), b_.getInt32(static_cast<uint32_t>(step)), b_.getInt32(end)});
+    b_.CreateBr(next);
+    b_.SetInsertPoint(next);
+  }
+  Value* FailureCode(int failure) {
+    return b_.getInt32(static_cast<uint32_t>(TEMPER_FIRST_FAILURE + failure));
   }
   void ReturnUnless(Value* fine, Value* code) {
     BasicBlock *failed = NewBlock("failed"), *next = NewBlock("next");
@@ -166,11 +185,11 @@ class CodeEmitter {
     b_.SetInsertPoint(yes);
     EmitExtents(branch.then_extents, nullptr);
     EmitSteps(first, middle);
-    b_.CreateRet(b_.getInt32(0));
+    b_.CreateRet(branch.then_failure < 0 ? b_.getInt32(0) : FailureCode(branch.then_failure));
     b_.SetInsertPoint(no);
     EmitExtents(branch.else_extents, nullptr);
     EmitSteps(middle, first + static_cast<size_t>(step.nested));
-    b_.CreateRet(b_.getInt32(0));
+    b_.CreateRet(branch.else_failure < 0 ? b_.getInt32(0) : FailureCode(branch.else_failure));
     return OkStatus();
   }
 
@@ -208,8 +227,14 @@ class CodeEmitter {
     // A trip.
     b_.SetInsertPoint(body);
     if (loop.max_trips >= 0) {
-      ReturnUnless(b_.CreateICmpSLT(trip, b_.getInt64(static_cast<uint64_t>(loop.max_trips))),
-                   b_.getInt32(TEMPER_TOO_MANY_TRIPS));
+      if (loop.failure < 0) return Internal("a loop of so many trips at most fails in no way");
+      BasicBlock *more = NewBlock("more"), *next = NewBlock("next");
+      b_.CreateCondBr(b_.CreateICmpSLT(trip, b_.getInt64(static_cast<uint64_t>(loop.max_trips))),
+                      next, more);
+      b_.SetInsertPoint(more);
+      if (loop.wanted >= 0) Store(limit, Arena(loop.wanted));
+      b_.CreateRet(FailureCode(loop.failure));
+      b_.SetInsertPoint(next);
     }
     EmitSteps(index + 1, end);
     Value* even = b_.CreateIsNull(b_.CreateAnd(trip, b_.getInt64(1)));

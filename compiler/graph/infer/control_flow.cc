@@ -27,15 +27,35 @@ Status StaticInside(const InferContext& c, const Graph& graph, size_t output) {
       c.node().Describe(), graph.output_names()[output], type.ToString()));
 }
 
+// A result that is memory for several shapes, of which `inside` is one.
+Status SetRoom(InferContext& c, size_t output, const ValueType& inside, int64_t elements) {
+  if (!inside.IsStatic() || *ElementCount(inside.StaticShape()) > elements) {
+    return c.Error(fmt::format("there is no room for {}", inside.ToString()));
+  }
+  return c.Set(output, *inside.dtype, {elements});
+}
+
 }  // namespace
 
 Status InferIf(InferContext& c) {
   TEMPER_RETURN_IF_ERROR(OneElement(c, 0, DType::kBool, "its condition"));
-  const Graph &yes = Nested(c.node(), kThenBranch), &no = Nested(c.node(), kElseBranch);
-  for (size_t i = 0; i < c.node().outputs.size(); ++i) {
-    TEMPER_RETURN_IF_ERROR(StaticInside(c, yes, i));
-    TEMPER_RETURN_IF_ERROR(StaticInside(c, no, i));
+  const Node& node = c.node();
+  const Graph& yes = Nested(node, node.Has(kThenError) ? kElseBranch : kThenBranch);
+  const Graph& no = Nested(node, node.Has(kElseError) ? kThenBranch : kElseBranch);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueType &a = yes.type(yes.outputs()[i]), &b = no.type(no.outputs()[i]);
+    if (const int64_t room = RoomOf(node, i); room >= 0) {
+      TEMPER_RETURN_IF_ERROR(SetRoom(c, i, a, room));
+      TEMPER_RETURN_IF_ERROR(SetRoom(c, i, b, room));
+      continue;
+    }
+    for (const Graph* branch : {&yes, &no}) {
+      const ValueType& type = branch->type(branch->outputs()[i]);
+      // An If in the branch may leave the extents open too.
+      const Node* inner = branch->ProducerOf(branch->outputs()[i]);
+      if (type.IsBounded() && inner != nullptr && inner->Is("If")) continue;
+      TEMPER_RETURN_IF_ERROR(StaticInside(c, *branch, i));
+    }
     if (a.dtype != b.dtype || a.dims.size() != b.dims.size()) {
       return Unimplemented(
           fmt::format("{}: its branches differ in type ({} and {}), which is not supported where "
@@ -44,8 +64,9 @@ Status InferIf(InferContext& c) {
     }
     std::vector<Dim> dims;
     for (size_t d = 0; d < a.dims.size(); ++d) {
-      dims.push_back(a.dims[d] == b.dims[d] ? a.dims[d]
-                                            : AtMost(std::max(a.dims[d].value, b.dims[d].value)));
+      dims.push_back(a.dims[d] == b.dims[d]
+                         ? a.dims[d]
+                         : AtMost(std::max(a.LargestShape()[d], b.LargestShape()[d])));
     }
     TEMPER_RETURN_IF_ERROR(c.SetBounded(i, *a.dtype, std::move(dims)));
   }
@@ -65,11 +86,23 @@ Status InferLoop(InferContext& c) {
     }
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    const size_t output = layout.first_carried() + i;
+    if (layout.counts && i == layout.carried) {
+      TEMPER_RETURN_IF_ERROR(c.Set(i, DType::kInt64, {}));
+      continue;
+    }
+    const size_t output = i < layout.carried ? layout.first_carried() + i
+                                             : layout.first_row() + i - layout.first_row_result();
     TEMPER_RETURN_IF_ERROR(StaticInside(c, body, output));
     const ValueType& type = body.type(body.outputs()[output]);
     std::vector<Dim> dims = type.dims;
-    if (i < layout.carried) {
+    const int64_t room = RoomOf(node, i);
+    if (room >= 0) {
+      dims = {Dim(room)};
+      const bool fits =
+          i >= layout.carried || HasRoom(TensorType(*type.dtype, {room}),
+                                         c.graph().type(node.Input(LoopLayout::kInitial + i)));
+      if (!fits) return c.Error("there is no room for what it carries");
+    } else if (i < layout.carried) {
       const size_t input = LoopLayout::kInitial + i;
       if (c.dtype(input) != *type.dtype || c.shape(input) != type.StaticShape()) {
         return Unimplemented(fmt::format(

@@ -81,7 +81,7 @@ double Measure(codegen::Compiler& compiler, const te::Program& program, const sc
   void* scratch = workspace.data() + (64 - address % 64) % 64;
   temper_context context{[](temper_context*, temper_parallel_body body, void* closure,
                             int64_t count) { body(closure, 0, count); },
-                         nullptr};
+                         nullptr, nullptr, nullptr};
   double best = 1e30;
   info->kernel(&context, args.pointers.data(), scratch);
   for (int round = 0; round < 5; ++round) {

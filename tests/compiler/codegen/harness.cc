@@ -104,7 +104,7 @@ Kernel::~Kernel() {
 }
 
 int Kernel::Run(const std::vector<void*>& args) {
-  temper_context context{RunChunks, nullptr};
+  temper_context context{RunChunks, nullptr, nullptr, nullptr};
   auto address = reinterpret_cast<uintptr_t>(workspace_.data());
   void* workspace = workspace_.data() + (64 - address % 64) % 64;
   return info_->kernel(&context, args.data(), workspace);

@@ -184,7 +184,7 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
   float x[8], y[8], y2[8];
   std::iota(x, x + 8, 0.5f);
   alignas(64) char arena[256];
-  temper_context context{RunAll, nullptr};
+  temper_context context{RunAll, nullptr, nullptr, nullptr};
   const void* in[] = {x};
   void* out[] = {y};
   EXPECT_EQ(info->run(&context, in, out, arena), 0);

@@ -111,6 +111,30 @@ inline void SetFloat(onnx::NodeProto& node, const std::string& name, float value
   a->set_f(value);
 }
 
+// A nested graph of the node, as its attribute `name`.
+inline onnx::GraphProto& Body(onnx::NodeProto& node, const std::string& name,
+                              const std::vector<std::string>& inputs,
+                              const std::vector<std::string>& outputs) {
+  onnx::AttributeProto* attribute = node.add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(5);
+  onnx::GraphProto* graph = attribute->mutable_g();
+  for (const std::string& input : inputs) graph->add_input()->set_name(input);
+  for (const std::string& output : outputs) graph->add_output()->set_name(output);
+  return *graph;
+}
+
+inline onnx::NodeProto& AddTo(onnx::GraphProto& graph, const std::string& op,
+                              const std::vector<std::string>& inputs, const std::string& output) {
+  onnx::NodeProto* node = graph.add_node();
+  node->set_op_type(op);
+  for (const std::string& input : inputs) node->add_input(input);
+  node->add_output(output);
+  return *node;
+}
+
+constexpr int kBool = 9;
+
 inline void ExpectError(const Status& status, const std::string& part) {
   EXPECT_FALSE(status.ok());
   EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
