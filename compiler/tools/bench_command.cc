@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/steadiness.h"
 #include "base/text.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
 #include "compiler/tools/loaded_model.h"
 #include "compiler/tools/model_flags.h"
 #include "compiler/tools/profile.h"
-#include "compiler/tools/steadiness.h"
 
 namespace temper::tools {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "base/steadiness.h"
 #include "compiler/target/machine_rates.h"
 #include "compiler/tools/loaded_model.h"
-#include "compiler/tools/steadiness.h"
 
 namespace temper::tools {
 

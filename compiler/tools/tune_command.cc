@@ -67,9 +67,14 @@ class Display {
       auto now = std::chrono::steady_clock::now();
       if (!last && now - shown_ < std::chrono::duration<double>(kLineSeconds)) return;
       shown_ = now;
+      if (!last && !status.warning().empty() && !warned_) {
+        warned_ = true;
+        Warn(EscapeControl(status.warning()));
+      }
       fmt::print(stderr, "{}\n", StatusLine(status));
       if (last) {
-        fmt::print(stderr, "{}{}", StatusTable(status, 1000, false), PredictionLine(status));
+        fmt::print(stderr, "{}{}{}", StatusTable(status, 1000, false), PredictionLine(status),
+                   SteadinessLine(status));
       }
       return;
     }
@@ -78,7 +83,11 @@ class Display {
     int width = size.ws_col > 0 ? size.ws_col : 80;
     std::string text = StatusTable(status, last ? 1000 : std::max(1, height - 5), color_);
     text += StatusLine(status) + "\n";
-    if (last) text += PredictionLine(status);
+    if (last) text += PredictionLine(status) + SteadinessLine(status);
+    // Where lines stay, the caller says it at the end.
+    if (!last && !status.warning().empty()) {
+      text += "warning: " + EscapeControl(status.warning()) + "\n";
+    }
     std::string drawn;
     if (lines_ > 0) drawn += fmt::format("\033[{}A", lines_);
     lines_ = 0;
@@ -96,6 +105,7 @@ class Display {
  private:
   bool quiet_, terminal_, color_ = false;
   int lines_ = 0;
+  bool warned_ = false;  // where there is no terminal: once while it runs
   std::chrono::steady_clock::time_point shown_{};
 };
 
@@ -281,6 +291,7 @@ int Tune(const TuneFlags& flags, bool target_given) {
   if (!status.ok()) return Fail(status.status());
   display.Show(*status, true);
   if (flags.json) Print(StatusJson(*status) + "\n");
+  if (!flags.json && !status->warning().empty()) Warn(EscapeControl(status->warning()));
   if (int flushed = Flush(); flushed != kExitOk) return flushed;
   if (status->phase() == proto::JOB_PHASE_FAILED) return Fail(Internal(status->message()));
   if (deserted) {

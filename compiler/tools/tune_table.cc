@@ -61,6 +61,9 @@ std::string StatusLine(const proto::JobStatus& status) {
   }
   line += status.model_us() > 0 ? fmt::format("  model {:.3f} ms", status.model_us() / 1000)
                                 : std::string("  model -");
+  if (status.rank_correlation() != 0) {
+    line += fmt::format("  predictions {:.2f}", status.rank_correlation());
+  }
   if (status.phase() == proto::JOB_PHASE_DONE) return line + "  done";
   if (status.final_round()) line += "  timing the best again";
   if (status.remaining_seconds() > 0) {
@@ -102,6 +105,12 @@ std::string PredictionLine(const proto::JobStatus& status) {
       status.rank_correlation());
 }
 
+std::string SteadinessLine(const proto::JobStatus& status) {
+  if (!(status.within() > 0)) return "";
+  return fmt::format("times: four of five within {:.1f}% of their kernel's\n",
+                     status.within() * 100);
+}
+
 std::string StatusJson(const proto::JobStatus& status) {
   nlohmann::json outcomes = nlohmann::json::object();
   int64_t ok = 0;
@@ -126,6 +135,8 @@ std::string StatusJson(const proto::JobStatus& status) {
       {"model_ms", status.model_us() / 1000},
       {"outcomes", outcomes},
       {"rank_correlation", status.rank_correlation()},
+      {"within", status.within()},
+      {"warning", status.warning()},
       {"tasks", tasks}};
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -147,6 +147,9 @@ void Publish(Job& job, const TunerState& state, int workers) {
   status.set_workers(workers);
   status.set_rank_correlation(state.rank_correlation);
   status.set_final_round(state.final_round);
+  const Steadiness steadiness = job.timing.Judge();
+  status.set_within(steadiness.within);
+  status.set_warning(steadiness.warning);
   status.clear_outcomes();
   for (const auto& [outcome, count] : job.outcomes) {
     proto::OutcomeCount* entry = status.add_outcomes();

@@ -15,6 +15,7 @@
 #include "proto/tuner.pb.h"
 #include "tuner/fleet/fleet.h"
 #include "tuner/server/job_tuner.h"
+#include "tuner/server/timing_watch.h"
 
 namespace temper::tuner {
 
@@ -47,6 +48,7 @@ struct Job {
   proto::JobStatus status;                 // as last published
   std::map<Outcome, int64_t> outcomes;     // of this job, earlier runs of the server included
   int64_t trials = 0;                      // the same, the final round aside
+  TimingWatch timing;                      // whether the times can be repeated
   std::string fault;                       // why the latest candidate could not be measured
   double seconds_before = 0;               // spent before this run of the server
   double saved_at = 0;                     // when the progress was last stored

@@ -79,6 +79,7 @@ void TuningService::TakeResults(const proto::SynchronizeRequest& request,
     unit->set_unit(result.unit());
     unit->set_epoch(result.epoch());
   };
+  std::set<Job*> disturbed;
   for (const proto::CandidateResult& result : request.results()) {
     auto job = unit_jobs_.find(result.unit());
     if (job == unit_jobs_.end() ||
@@ -101,6 +102,10 @@ void TuningService::TakeResults(const proto::SynchronizeRequest& request,
     if (*outcome == Outcome::kOk && result.control_us() > 0) {
       control_references_.try_emplace(job->second->fingerprint,
                                       result.control_us() / result.drift());
+    }
+    job->second->timing.Add(result, worker.control_gflops());
+    if (request.has_disturbance() && disturbed.insert(job->second).second) {
+      job->second->timing.Add(request.disturbance());
     }
     accepted.push_back(
         {job->second, result.unit(), result.epoch(), *outcome,

@@ -98,6 +98,15 @@ std::vector<proto::CandidateResult> Pipeline::TakeResults() {
   return std::exchange(results_, {});
 }
 
+proto::Disturbance Pipeline::TakeDisturbance() {
+  const MachineTicks now = ReadMachineTicks();
+  std::lock_guard lock(mutex_);
+  proto::Disturbance taken = std::exchange(disturbance_, {});
+  if (now.all > ticks_.all) taken.set_stolen((now.stolen - ticks_.stolen) / (now.all - ticks_.all));
+  ticks_ = now;
+  return taken;
+}
+
 int Pipeline::Backlog() const {
   std::lock_guard lock(mutex_);
   return backlog_;
@@ -408,6 +417,11 @@ void Pipeline::MeasureGroup(Servant& runner, std::set<uint64_t>& prepared, Group
   }
   if (answer.outcome != Outcome::kOk) {
     return FinishAll(group, answer.outcome, "while it ran: " + answer.message);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    disturbance_.set_timed_seconds(disturbance_.timed_seconds() + reply.timed_seconds());
+    disturbance_.set_switches(disturbance_.switches() + static_cast<double>(reply.switches()));
   }
   for (size_t i = 0; i < group.specs.size(); ++i) {
     proto::CandidateResult result;

@@ -21,6 +21,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/steadiness.h"
 #include "proto/measure.pb.h"
 #include "proto/runner.pb.h"
 #include "worker/agent/servant.h"
@@ -48,6 +49,8 @@ class Pipeline {
   void Add(proto::Lease lease);
   // Results so far; they are the caller's from now on.
   std::vector<proto::CandidateResult> TakeResults();
+  // What disturbed the timings since the last call.
+  proto::Disturbance TakeDisturbance();
   // Candidates added whose results were not yet taken.
   int Backlog() const;
   // Candidates finished since the start.
@@ -115,6 +118,8 @@ class Pipeline {
   std::deque<Group> to_run_;
   bool timing_ = false;  // the run thread has a group
   std::vector<proto::CandidateResult> results_;
+  proto::Disturbance disturbance_;  // `stolen` aside
+  MachineTicks ticks_ = ReadMachineTicks();
   int backlog_ = 0;
   uint64_t done_ = 0;
   uint64_t next_key_ = 1;

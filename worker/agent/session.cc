@@ -69,6 +69,7 @@ Status Session::SynchronizeOnce(bool draining) {
   request.set_worker(worker_);
   for (const auto& result : unsettled_) *request.add_results() = result;
   for (const auto& unit : returned_) *request.add_returned() = unit;
+  if (!unsettled_.empty()) *request.mutable_disturbance() = pipeline_->TakeDisturbance();
   request.set_done(pipeline_->Done());
   request.set_draining(draining);
   int held = pipeline_->Backlog();

@@ -1,6 +1,7 @@
 #include "worker/runner/service.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +20,12 @@ constexpr double kFarReference = 3;  // a core's speed drifts by less than so ma
 
 double Since(SteadyClock::time_point start) {
   return std::chrono::duration<double>(SteadyClock::now() - start).count();
+}
+
+// So often another program took a core of this process, all threads together.
+int64_t Switches() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
 void Fail(proto::Timing& timing, proto::Outcome outcome, const Status& status) {
@@ -287,7 +294,11 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
       return seconds;
     });
   }
+  const auto start = SteadyClock::now();
+  const int64_t switches = Switches();
   auto results = TimeInTurns(kernels, [&] { return control_.Run(); }, options);
+  reply.set_switches(Switches() - switches);
+  reply.set_timed_seconds(Since(start));
   for (size_t k = 0; k < right.size(); ++k) {
     proto::Timing& timing = *reply.mutable_timings(right[k]);
     const TimingResult& result = results[k];

@@ -48,6 +48,8 @@ def spearman(a, b):
 class Trace:
     def __init__(self, path):
         self.path, self.rows, self.end = path, [], {}
+        self.schedules = []  # of the rows
+        self.measured = {}  # by schedule: its time and the control's, as they were
         with open(path) as file:
             head = file.readline().split()
             if head[:1] != ["race"]:
@@ -58,7 +60,11 @@ class Trace:
                 if words[0] == "end":
                     self.end = dict(word.split("=", 1) for word in words[1:])
                     continue
-                kind, seconds, us, outcome, alternative, predicted, prior = words
+                if words[0] == "m":
+                    self.measured[words[1]] = (float(words[2]), float(words[3]))
+                    continue
+                kind, seconds, us, outcome, alternative, predicted, prior = words[:7]
+                self.schedules.append(words[7] if len(words) > 7 else "")
                 self.rows.append((kind, float(seconds), float(us), outcome, int(alternative),
                                   float(predicted), float(prior)))
         self.kernel, self.mode = self.head["kernel"], self.head["mode"]
@@ -82,6 +88,26 @@ class Trace:
             if row[3] == "ok" and row[2] * self.scaled(speed) <= limit:
                 return number, row[1]
         return None
+
+    def until_measured(self, limit):
+        """The same by the times as they were, not normalized."""
+        number = 0
+        for row, schedule in zip(self.rows, self.schedules):
+            number += row[0] == "t"
+            if row[0] == "t" and self.measured.get(schedule, (limit + 1,))[0] <= limit:
+                return number, row[1]
+        return None
+
+
+def read_peers(paths):
+    """Seconds and microseconds by kernel, of outputs of a peer's tuner."""
+    peers = {}
+    for path in paths:
+        with open(path) as file:
+            found = re.search(r"^(\S+) .*tuning ([0-9.]+) s best ([0-9.]+) us", file.read(), re.M)
+        if found:
+            peers[found[1]] = (float(found[2]), float(found[3]))
+    return peers
 
 
 def show(value, width, text="{:.2f}"):
@@ -112,12 +138,7 @@ def main():
             print(f"{path}: {error}", file=sys.stderr)
     if not traces:
         sys.exit("race_report.py: no traces")
-    peers = {}
-    for path in flags.peer:
-        with open(path) as file:
-            found = re.search(r"^(\S+) .*tuning ([0-9.]+) s best ([0-9.]+) us", file.read(), re.M)
-        if found:
-            peers[found[1]] = (float(found[2]), float(found[3]))
+    peers = read_peers(flags.peer)
     speed = statistics.median(t.speed for t in traces)
     best = {}
     for t in traces:

@@ -1,21 +1,24 @@
 // Runs the real search on one kernel with a real worker, and writes down every trial.
 //
-//   search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB] [--except NAME-PART]
-//               [--trials 200] [--seconds S] [--seed 1] [--threads 1] [--fresh N] [--ahead N]
-//               [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER]
+//   search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB]...
+//               [--except NAME-PART] [--trials 200] [--seconds S] [--seed 1] [--threads 1]
+//               [--fresh N] [--ahead N] [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER]
 //
 // The model's heaviest task is tuned by the classes that tuner-server consists of, over a store in
 // memory. Modes: *random* draws candidates without any model; *prior* learns nothing; *model* is
-// the search as it is; *warm* is the same with the records of the database --from (of the kernel's
+// the search as it is; *warm* is the same with the records of the databases --from (of the kernel's
 // own records none, nor of tasks whose name has --except in it). --fresh then measures N random
 // legal candidates that are no trials of the search, with what the trained model predicts for each.
 // --keep adds the run's records to a database; --ahead is how many candidates a young search keeps
 // ready, --set one of SearchOptions (tuner/search/task_search.h). `race_report.py` reads traces.
 //
 // A trace is text: a line `race KEY=VALUE...`, then a line a trial,
-//   KIND SECONDS US OUTCOME ALTERNATIVE PREDICTED_US PRIOR_US
+//   KIND SECONDS US OUTCOME ALTERNATIVE PREDICTED_US PRIOR_US SCHEDULE
 // KIND is t (a trial), f (of the final round) or r (a fresh random one). US is normalized by the
-// control kernel, as records are.
+// control kernel, as records are. PREDICTED_US is of r alone. SCHEDULE is the schedule's short
+// hash: one of the final round was a trial before. After the line `end` follow
+//   m SCHEDULE US CONTROL_US
+// the times as they were, of a schedule's best timing and of the control kernel meanwhile.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -26,6 +29,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/core_lock.h"
 #include "base/file.h"
@@ -46,7 +50,8 @@ namespace temper::tuner {
 namespace {
 
 struct Flags {
-  std::string model, trace, mode = "model", from, except, keep, bin = OwnProgramFolder();
+  std::string model, trace, mode = "model", except, keep, bin = OwnProgramFolder();
+  std::vector<std::string> from;
   int64_t trials = 200;
   double seconds = 0;
   uint64_t seed = 1;
@@ -113,14 +118,14 @@ class Racer final : public JobTuner {
     for (const Measured& m : results) {
       auto random = random_.find(schedule::ScheduleHash(m.schedule));
       bool is_random = random != random_.end();
-      std::pair<double, double> predicted{0, 0};
-      if (is_random) predicted = random->second;
-      fmt::print(trace_, "{} {:.3f} {:.4f} {} {} {:.3f} {:.3f}\n",
+      auto predicted = is_random ? random->second : std::pair<double, double>{0, Prior(m.schedule)};
+      fmt::print(trace_, "{} {:.3f} {:.4f} {} {} {:.3f} {:.3f} {}\n",
                  is_random ? 'r'
                  : m.final ? 'f'
                            : 't',
                  clock_->NowSeconds() - start_, m.us, OutcomeName(m.outcome),
-                 m.schedule.alternative, predicted.first, predicted.second);
+                 m.schedule.alternative, predicted.first, predicted.second,
+                 schedule::ScheduleHash(m.schedule).ShortHex());
       if (is_random) {
         random_.erase(random);
       } else {
@@ -152,6 +157,15 @@ class Racer final : public JobTuner {
     return *trained_;
   }
 
+  double Prior(const schedule::Schedule& s) const {
+    for (const Space& space : spaces_) {
+      if (space.alternative() != s.alternative) continue;
+      auto features = Describe(space, s);
+      return features.ok() ? features->prior_us : 0;
+    }
+    return 0;
+  }
+
   std::unique_ptr<ModelTuner> tuner_;
   std::unique_ptr<costmodel::CostModel> trained_;
   std::vector<Space> spaces_;
@@ -175,16 +189,18 @@ Result<driver::TuningTask> HeaviestTask(const std::string& model, const Target& 
   return std::move(*heaviest);
 }
 
-// What the warm start knows: everything of the database that is not of the task itself.
+// What the warm start knows: everything of the databases that is not of the task itself.
 Status CopyRecords(const Flags& flags, const Hash& own, db::Store& store) {
-  TEMPER_ASSIGN_OR_RETURN(auto from, db::OpenSqliteStoreReadOnly(flags.from, {}));
   std::vector<db::Record> records;
-  TEMPER_RETURN_IF_ERROR(from->ForEach({}, [&](const db::Record& record) {
-    bool excepted =
-        !flags.except.empty() && record.task_name.find(flags.except) != std::string::npos;
-    if (record.key.workload != own && !excepted) records.push_back(record);
-    return true;
-  }));
+  for (const std::string& path : flags.from) {
+    TEMPER_ASSIGN_OR_RETURN(auto from, db::OpenSqliteStoreReadOnly(path, {}));
+    TEMPER_RETURN_IF_ERROR(from->ForEach({}, [&](const db::Record& record) {
+      bool excepted =
+          !flags.except.empty() && record.task_name.find(flags.except) != std::string::npos;
+      if (record.key.workload != own && !excepted) records.push_back(record);
+      return true;
+    }));
+  }
   fmt::print(stderr, "{} records of other tasks\n", records.size());
   return store.Put(records);
 }
@@ -213,6 +229,21 @@ double ControlReference(const Hash& own, db::Store& store) {
     return us <= 0;
   });
   return read.ok() ? us : 0;
+}
+
+void WriteTimes(const Hash& own, db::Store& store, std::FILE* trace) {
+  db::RecordFilter filter;
+  filter.workload = own;
+  (void)store
+      .ForEach(filter,
+               [&](const db::Record& r) {
+                 if (r.outcome == Outcome::kOk) {
+                   fmt::print(trace, "m {} {:.4f} {:.4f}\n", r.schedule_hash.ShortHex(),
+                              r.median_us, r.control_us);
+                 }
+                 return true;
+               })
+      .ok();
 }
 
 int Fail(const Status& status) {
@@ -287,6 +318,7 @@ Status Race(const Flags& flags, std::FILE* trace) {
       fmt::print(trace, "end seconds={:.3f} trials={} correlation={:.3f} control_us={:.4f}\n",
                  status.seconds(), status.trials(), status.rank_correlation(),
                  ControlReference(task.hash, store));
+      WriteTimes(task.hash, store, trace);
       break;
     }
     if (status.phase() > proto::JOB_PHASE_DONE) return Internal(status.message());
@@ -310,7 +342,7 @@ int Run(const Flags& flags) {
 
 int Usage() {
   fmt::print(stderr,
-             "search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB] "
+             "search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB]... "
              "[--except NAME-PART] [--trials N] [--seconds S] [--seed N] [--threads N] "
              "[--fresh N] [--ahead N] [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER]\n");
   return 2;
@@ -333,7 +365,7 @@ int main(int argc, char** argv) {
     if (arg == "--mode") {
       flags.mode = value;
     } else if (arg == "--from") {
-      flags.from = value;
+      flags.from.push_back(value);
     } else if (arg == "--set") {
       if (!temper::tuner::Set(flags.search, value)) return temper::tuner::Usage();
     } else if (arg == "--keep") {

@@ -240,6 +240,29 @@ TEST_F(ServiceTest, AJobRunsToItsEndAndEveryTrialIsRecorded) {
   EXPECT_EQ(store_.GetJob(job)->state, db::JobState::kDone);
 }
 
+TEST_F(ServiceTest, AJobOnANoisyMachineSaysSo) {
+  uint64_t worker = RegisterWorker();
+  std::string job = Submit();
+  Search();
+  auto leased = Sync(worker, 10);
+  ASSERT_TRUE(leased.ok());
+  proto::SynchronizeRequest request;
+  request.set_worker(worker);
+  for (const auto& spec : Specs(*leased)) {
+    proto::CandidateResult result = Ok(spec, 2000);
+    for (float us : {2000.0F, 3000.0F, 2000.0F, 3000.0F}) result.add_samples(us);
+    *request.add_results() = result;
+  }
+  ASSERT_EQ(request.results_size(), 10);
+  request.mutable_disturbance()->set_timed_seconds(0.5);
+  request.mutable_disturbance()->set_switches(40);
+  ASSERT_TRUE(service_->Synchronize(request).ok());
+  Search();
+  auto status = Watch(job);
+  EXPECT_NEAR(status.within(), 0.25, 1e-9);
+  EXPECT_NE(status.warning().find("80 times a second"), std::string::npos) << status.warning();
+}
+
 TEST_F(ServiceTest, WhatAJobLearnedStartsTheNextAndAnswersCompilers) {
   proto::GetModelRequest request;
   request.set_target(Fingerprint(target_));

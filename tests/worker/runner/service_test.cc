@@ -196,6 +196,8 @@ TEST_F(Program, ServesInItsJail) {
   ASSERT_TRUE(reply.ok()) << reply.status().ToString();
   EXPECT_GT(reply->timings(1).median_us(), 0);
   EXPECT_GT(reply->control_gflops(), 1);
+  EXPECT_GT(reply->timed_seconds(), 0);
+  EXPECT_GE(reply->switches(), 0);
   channel_.Close();
   auto status = child_->Wait(10);
   ASSERT_TRUE(status.ok());

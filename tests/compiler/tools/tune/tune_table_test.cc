@@ -59,9 +59,20 @@ TEST(PredictionLine, SaysHowWellTheModelRanked) {
   EXPECT_TRUE(PredictionLine(status).starts_with("predictions: rank correlation 0.42 within"));
 }
 
+TEST(SteadinessLine, SaysHowWellTimesRepeat) {
+  proto::JobStatus status = Example();
+  EXPECT_EQ(SteadinessLine(status), "") << "too few times";
+  status.set_within(0.0123);
+  EXPECT_EQ(SteadinessLine(status), "times: four of five within 1.2% of their kernel's\n");
+}
+
 TEST(StatusLine, SaysWhereTheJobIs) {
   EXPECT_EQ(StatusLine(Example()),
             "0:04  120 trials (30.0/s)  model 1.500 ms  about 0:56 left  2 workers");
+  proto::JobStatus predicted = Example();
+  predicted.set_rank_correlation(0.4249);
+  EXPECT_NE(StatusLine(predicted).find("model 1.500 ms  predictions 0.42  about"),
+            std::string::npos);
   proto::JobStatus waiting;
   EXPECT_EQ(StatusLine(waiting), "0:00  0 trials  model -  waiting for a measure-worker");
 }
@@ -96,6 +107,13 @@ TEST(StatusJson, HasTheKeysThatProgramsRead) {
   EXPECT_EQ(json["trials_per_second"], 25);
   EXPECT_EQ(json["model_ms"], 1.5);
   EXPECT_EQ(json["outcomes"]["build_failed"], 20);
+  EXPECT_EQ(json["warning"], "");
+  auto noisy = Example();
+  noisy.set_within(0.2);
+  noisy.set_warning("the core's speed went from 100 to 200 GFLOP/s");
+  json = nlohmann::json::parse(StatusJson(noisy));
+  EXPECT_EQ(json["within"], 0.2);
+  EXPECT_EQ(json["warning"], noisy.warning());
   ASSERT_EQ(json["tasks"].size(), 3u);
   for (const char* key : {"name", "workload", "trials", "best_us", "gflops"}) {
     EXPECT_TRUE(json["tasks"][0].contains(key)) << key;

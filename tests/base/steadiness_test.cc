@@ -1,10 +1,10 @@
-#include "compiler/tools/steadiness.h"
+#include "base/steadiness.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace temper::tools {
+namespace temper {
 namespace {
 
 std::vector<TimedTurn> Turns(int count, double us, double gflops) {
@@ -62,4 +62,4 @@ TEST(DisturbanceMeter, CountsOnlyWhatComesAfterItsMaking) {
 }
 
 }  // namespace
-}  // namespace temper::tools
+}  // namespace temper

@@ -1,4 +1,4 @@
-#include "compiler/tools/steadiness.h"
+#include "base/steadiness.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -7,10 +7,9 @@
 #include <fstream>
 #include <vector>
 
-namespace temper::tools {
+namespace temper {
 namespace {
 
-constexpr size_t kFewTurns = 5;
 constexpr double kManySwitches = 20;  // a second; a quiet machine has a few
 constexpr double kMuchStolen = 0.01;
 constexpr double kSpeedChange = 0.04;
@@ -44,6 +43,12 @@ std::string ReasonOf(const Disturbance& d, const std::vector<double>& gflops) {
          "others";
 }
 
+// Of this process so far.
+int64_t UnaskedSwitches() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
 }  // namespace
 
 Steadiness JudgeSteadiness(std::span<const TimedTurn> turns, const Disturbance& disturbance) {
@@ -61,8 +66,8 @@ Steadiness JudgeSteadiness(std::span<const TimedTurn> turns, const Disturbance& 
     result.gflops = Quantile(gflops, 0.5);
     result.normalized_us = Quantile(work, 0.5) / result.gflops;
   }
-  if (work.size() < kFewTurns) {
-    result.warning = "too short to tell how well the times can be repeated; use more --seconds";
+  if (work.size() < static_cast<size_t>(kFewTurns)) {
+    result.warning = "too few timings to tell how well they can be repeated; measure for longer";
     return result;
   }
   result.within = Spread(work);
@@ -74,32 +79,33 @@ Steadiness JudgeSteadiness(std::span<const TimedTurn> turns, const Disturbance& 
   return result;
 }
 
-DisturbanceMeter::DisturbanceMeter(const Clock& clock)
-    : clock_(clock), start_(clock.NowSeconds()), first_(Now()) {}
-
-DisturbanceMeter::Counts DisturbanceMeter::Now() {
-  Counts counts;
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) == 0) counts.switches = usage.ru_nivcsw;
-  // "cpu user nice system idle iowait irq softirq steal ...", in ticks.
+MachineTicks ReadMachineTicks() {
+  // "cpu user nice system idle iowait irq softirq steal ...".
+  MachineTicks read;
   std::ifstream stat("/proc/stat");
   std::string word;
   stat >> word;
   double ticks = 0;
   for (int i = 0; i < 8 && stat >> ticks; ++i) {
-    counts.all += ticks;
-    if (i == 7) counts.stolen = ticks;
+    read.all += ticks;
+    if (i == 7) read.stolen = ticks;
   }
-  return counts;
+  return read;
 }
 
+DisturbanceMeter::DisturbanceMeter(const Clock& clock)
+    : clock_(clock),
+      start_(clock.NowSeconds()),
+      first_switches_(UnaskedSwitches()),
+      first_(ReadMachineTicks()) {}
+
 Disturbance DisturbanceMeter::Read() const {
-  const Counts now = Now();
+  const MachineTicks now = ReadMachineTicks();
   const double seconds = std::max(clock_.NowSeconds() - start_, 1e-3);
   Disturbance d;
-  d.switches_a_second = static_cast<double>(now.switches - first_.switches) / seconds;
+  d.switches_a_second = static_cast<double>(UnaskedSwitches() - first_switches_) / seconds;
   if (now.all > first_.all) d.stolen = (now.stolen - first_.stolen) / (now.all - first_.all);
   return d;
 }
 
-}  // namespace temper::tools
+}  // namespace temper

@@ -1,4 +1,4 @@
-// Whether a timing can be repeated: what a benchmark says of itself.
+// Whether a timing can be repeated: what a benchmark, or a tuning run, says of itself.
 //
 // A core's speed drifts, so that only times relative to the multiply-add peak, taken in turns with
 // the work, can be compared between runs. Where even those scatter from turn to turn, another run
@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-namespace temper::tools {
+namespace temper {
 
 // Some runs right after a measurement of the peak.
 struct TimedTurn {
@@ -34,8 +34,17 @@ struct Steadiness {
 
 // Two timings that promise it are within so much of each other.
 inline constexpr double kPromised = 0.05;
+// Fewer turns say nothing.
+inline constexpr int kFewTurns = 5;
 
 Steadiness JudgeSteadiness(std::span<const TimedTurn> turns, const Disturbance& disturbance);
+
+// The machine's time since its start, in ticks: what its host gave to others, and all of it. Zeros
+// where the system does not say.
+struct MachineTicks {
+  double stolen = 0, all = 0;
+};
+MachineTicks ReadMachineTicks();
 
 // Counts what disturbs from its making on.
 class DisturbanceMeter {
@@ -44,15 +53,10 @@ class DisturbanceMeter {
   Disturbance Read() const;
 
  private:
-  struct Counts {
-    int64_t switches = 0;
-    double stolen = 0, all = 0;
-  };
-  static Counts Now();
-
   const Clock& clock_;
   double start_;
-  Counts first_;
+  int64_t first_switches_;
+  MachineTicks first_;
 };
 
-}  // namespace temper::tools
+}  // namespace temper
