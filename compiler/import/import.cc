@@ -287,8 +287,12 @@ Status ParseShapeFlag(const std::string& flag, ImportOptions* options) {
   while (at < end) {
     int64_t dim = 0;
     const auto [next, error] = std::from_chars(at, end, dim);
+    if (error == std::errc() && dim == 0) {
+      return InvalidArgument(
+          fmt::format("--shape {}: extent {} is 0; extents are 1 or more", flag, shape.size() + 1));
+    }
     // A sign, an 'x' at the end, and any other mark are refused here.
-    if (error != std::errc() || dim < 1 || (next < end && (*next != 'x' || next + 1 == end))) {
+    if (error != std::errc() || dim < 0 || (next < end && (*next != 'x' || next + 1 == end))) {
       return refuse();
     }
     shape.push_back(dim);

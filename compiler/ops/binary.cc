@@ -61,8 +61,14 @@ Expr Power(const Expr& a, const Expr& exponent) {
     if (value == 0.5 && IsFloat(type)) return Call(Intrinsic::kSqrt, {a});
     if (value == -1 && IsFloat(type)) return tir::Div(Number(type, 1), a);
   }
-  // Integers with exponents that are only known at run time go through double, which is exact up to
-  // 2^53.
+  const DType by = exponent->type().dtype;
+  if (IsInt(type) && IsInt(by)) {
+    // The low bits of a power are those of the power in a wider type.
+    const DType wide = !IsSignedInt(by)                           ? DType::kUInt64
+                       : ByteSize(by) == 8 || ByteSize(type) == 8 ? DType::kInt64
+                                                                  : DType::kInt32;
+    return As(type, Call(Intrinsic::kPow, {As(wide, a), As(wide, exponent)}));
+  }
   const DType wide = IsFloat(type) ? type : DType::kFloat64;
   return As(type, Call(Intrinsic::kPow, {As(wide, a), As(wide, exponent)}));
 }

@@ -88,10 +88,13 @@ Status BuildDynamicQuantizeLinear(Emitter& e) {
   const graph::Shape shape = e.shape(x);
   const DType type = DType::kFloat32, to = DType::kUInt8;
   if (e.dtype(x) != type) return e.Refuse("operands that are not float32");
-  if (shape.empty()) return e.Refuse("its operand is a scalar");
-  auto all = [&](const Indices&, const Indices& r) { return e.Read(x, r); };
-  const int low = e.AddReduction({}, shape, te::Combiner::kMin, ".low", all);
-  const int high = e.AddReduction({}, shape, te::Combiner::kMax, ".high", all);
+  auto extreme = [&](te::Combiner combiner, const char* name) {
+    if (shape.empty()) return e.AddPoints({}, name, [&](const Indices& p) { return e.Read(x, p); });
+    return e.AddReduction({}, shape, combiner, name,
+                          [&](const Indices&, const Indices& r) { return e.Read(x, r); });
+  };
+  const int low = extreme(te::Combiner::kMin, ".low");
+  const int high = extreme(te::Combiner::kMax, ".high");
   const Expr zero = Number(type, 0);
   auto bottom = [&] { return tir::Min(e.ReadTensor(low, {}), zero); };
   const int scale = e.AddPoints({}, ".scale", [&](const Indices&) {

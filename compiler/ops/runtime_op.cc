@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace temper::ops {
@@ -85,8 +84,6 @@ Status FillUnique(Filler& f) {
   const int64_t axis = f.node.Has("axis") ? f.Axis(0) : -1;
   f.call.ints = {axis, f.node.Int("sorted", 1)};
   f.call.workspace_bytes = 6 * 8 * (axis < 0 ? f.Count(0) : f.shape(0)[axis]);
-  // The function says the extents of all four results, also of those that the node leaves out.
-  f.call.operands.resize(static_cast<size_t>(f.call.input_count) + 4, kNone);
   return OkStatus();
 }
 
@@ -143,95 +140,29 @@ Status FillRoiAlign(Filler& f) {
   return OkStatus();
 }
 
-// Name, number in op_recurrent.c, default alpha and beta.
-struct Activation {
-  std::string_view name;
-  double alpha, beta;
+struct Mapping {
+  std::string_view op;
+  size_t outputs;  // that the function has; a node may leave out the last ones
+  Fill fill;
 };
-constexpr Activation kActivations[] = {{"sigmoid", 0, 0},      {"tanh", 0, 0},
-                                       {"relu", 0, 0},         {"affine", 1, 0},
-                                       {"leakyrelu", 0.01, 0}, {"thresholdedrelu", 1, 0},
-                                       {"scaledtanh", 1, 1},   {"hardsigmoid", 0.2, 0.5},
-                                       {"elu", 1, 0},          {"softsign", 0, 0},
-                                       {"softplus", 0, 0}};
 
-bool TakesAlpha(int64_t kind) { return kind >= 3 && kind <= 8; }
-bool TakesBeta(int64_t kind) { return kind == 3 || kind == 6 || kind == 7; }
-
-// Listed alphas and betas go to the functions that take one, in their order.
-Status FillActivations(Filler& f, const std::vector<std::string>& defaults, size_t directions) {
-  const auto it = f.node.attributes.find("activations");
-  std::vector<std::string> names;
-  if (it != f.node.attributes.end()) {
-    if (const auto* stated = std::get_if<std::vector<std::string>>(&it->second)) names = *stated;
-  }
-  const size_t count = defaults.size() * directions;
-  if (names.empty()) {
-    for (size_t d = 0; d < directions; ++d)
-      names.insert(names.end(), defaults.begin(), defaults.end());
-  }
-  if (names.size() != count) {
-    return f.Refuse(fmt::format("it has {} activations; {} are needed", names.size(), count));
-  }
-  const std::vector<float> alphas = f.node.Floats("activation_alpha");
-  const std::vector<float> betas = f.node.Floats("activation_beta");
-  f.call.floats.assign(17, 0);
-  size_t alpha = 0, beta = 0;
-  for (size_t i = 0; i < count; ++i) {
-    std::string name = names[i];
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char ch) { return std::tolower(ch); });
-    const auto* found = std::find_if(std::begin(kActivations), std::end(kActivations),
-                                     [&](const Activation& a) { return a.name == name; });
-    if (found == std::end(kActivations)) {
-      return f.Refuse(fmt::format("activation '{}' is unknown", names[i]));
-    }
-    const int64_t kind = found - std::begin(kActivations);
-    f.call.ints.push_back(kind);
-    f.call.floats[i] = found->alpha;
-    f.call.floats[8 + i] = found->beta;
-    if (TakesAlpha(kind) && alpha < alphas.size()) f.call.floats[i] = alphas[alpha++];
-    if (TakesBeta(kind) && beta < betas.size()) f.call.floats[8 + i] = betas[beta++];
-  }
-  f.call.floats[16] = f.node.Float("clip", 0);
-  return OkStatus();
-}
-
-Status FillRecurrent(Filler& f) {
-  const std::string& op = f.node.op;
-  const std::string direction = f.node.String("direction", "forward");
-  const int64_t d = direction == "reverse" ? 1 : direction == "bidirectional" ? 2 : 0;
-  const int64_t hidden = f.shape(2)[2];
-  const int64_t gates = op == "RNN" ? 1 : op == "GRU" ? 3 : 4;
-  const std::string flag = op == "GRU" ? "linear_before_reset" : "input_forget";
-  f.call.ints = {hidden, d, f.node.Int("layout", 0), f.node.Int(flag, 0)};
-  f.call.workspace_bytes = 8 * (2 * gates + 4) * hidden;
-  std::vector<std::string> defaults = {"Tanh"};
-  if (op == "GRU") defaults = {"Sigmoid", "Tanh"};
-  if (op == "LSTM") defaults = {"Sigmoid", "Tanh", "Tanh"};
-  return FillActivations(f, defaults, d == 2 ? 2 : 1);
-}
-
-Fill FindFill(std::string_view op) {
-  static constexpr std::pair<std::string_view, Fill> kFills[] = {
-      {"Compress", FillCompress},
-      {"CumSum", FillCumSum},
-      {"Det", FillDet},
-      {"GRU", FillRecurrent},
-      {"GridSample", FillGridSample},
-      {"LSTM", FillRecurrent},
-      {"MaxUnpool", FillMaxUnpool},
-      {"NonMaxSuppression", FillNonMaxSuppression},
-      {"NonZero", FillNothing},
-      {"RNN", FillRecurrent},
-      {"RoiAlign", FillRoiAlign},
-      {"ScatterElements", FillScatterElements},
-      {"ScatterND", FillScatterNd},
-      {"TopK", FillTopK},
-      {"Unique", FillUnique},
+const Mapping* FindMapping(std::string_view op) {
+  static constexpr Mapping kMappings[] = {
+      {"Compress", 1, FillCompress},
+      {"CumSum", 1, FillCumSum},
+      {"Det", 1, FillDet},
+      {"GridSample", 1, FillGridSample},
+      {"MaxUnpool", 1, FillMaxUnpool},
+      {"NonMaxSuppression", 1, FillNonMaxSuppression},
+      {"NonZero", 1, FillNothing},
+      {"RoiAlign", 1, FillRoiAlign},
+      {"ScatterElements", 1, FillScatterElements},
+      {"ScatterND", 1, FillScatterNd},
+      {"TopK", 2, FillTopK},
+      {"Unique", 4, FillUnique},
   };
-  for (const auto& [name, fill] : kFills) {
-    if (name == op) return fill;
+  for (const Mapping& mapping : kMappings) {
+    if (mapping.op == op) return &mapping;
   }
   return nullptr;
 }
@@ -254,8 +185,8 @@ Result<RuntimeCall> MakeRuntimeCall(const Graph& graph, const Node& node) {
   RuntimeCall call;
   call.op = node.op;
   Filler filler{graph, node, call};
-  const Fill fill = FindFill(node.op);
-  TEMPER_CHECK(fill != nullptr);
+  const Mapping* mapping = FindMapping(node.op);
+  TEMPER_CHECK(mapping != nullptr);
   call.operands = node.inputs;
   call.input_count = static_cast<int>(node.inputs.size());
   for (int value : node.outputs) {
@@ -264,8 +195,10 @@ Result<RuntimeCall> MakeRuntimeCall(const Graph& graph, const Node& node) {
     call.operands.push_back(wanted ? value : kNone);
     if (value != kNone && !graph.type(value).IsStatic()) call.open_shapes = true;
   }
+  const size_t named = node.inputs.size() + mapping->outputs;
+  if (call.operands.size() < named) call.operands.resize(named, kNone);
   if (call.operands.size() > kMaxOperands) return filler.Refuse("it has too many operands");
-  TEMPER_RETURN_IF_ERROR(fill(filler));
+  TEMPER_RETURN_IF_ERROR(mapping->fill(filler));
   return call;
 }
 

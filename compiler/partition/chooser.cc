@@ -12,6 +12,10 @@ namespace {
 using graph::Graph;
 using ops::OpKind;
 
+// Of a group that takes in others. Each time its kernel is built anew, so that without a bound a
+// sum of thousands of products takes minutes; larger kernels do not run faster either.
+constexpr size_t kMaxAbsorbed = 128;
+
 class Greedy {
  public:
   Greedy(const Graph& graph, const ops::Halos& halos, const Candidates& candidates,
@@ -46,7 +50,7 @@ class Greedy {
               [&](int a, int b) { return Position(groups_[a]) > Position(groups_[b]); });
     for (int g : order) {
       const int into = Reader(g);
-      if (into < 0) continue;
+      if (into < 0 || groups_[g].nodes.size() + groups_[into].nodes.size() > kMaxAbsorbed) continue;
       Group joined = groups_[g];
       joined.nodes.insert(joined.nodes.end(), groups_[into].nodes.begin(),
                           groups_[into].nodes.end());

@@ -244,7 +244,11 @@ Status Compute(const StageCode& s, const Instr& i, bool native, Scalar* cells) {
         out.i = tir::WrapInteger(i.dtype, a.i);
       }
       return OkStatus();
-    default:  // kCall: abs
+    default:  // kCall: pow or abs
+      if (static_cast<tir::Intrinsic>(i.imm) == tir::Intrinsic::kPow) {
+        out.i = tir::WrapInteger(i.dtype, tir::PowWrap(a.i, b.i, is_signed));
+        return OkStatus();
+      }
       out.i = tir::WrapInteger(i.dtype, is_signed && a.i < 0 ? tir::SubWrap(0, a.i) : a.i);
       return OkStatus();
   }

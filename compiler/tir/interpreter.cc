@@ -225,6 +225,8 @@ Status Machine::Run() {
       case Op::kCallF: Call(i, &Cell::f); break;
       case Op::kCallD: Call(i, &Cell::d); break;
       case Op::kAbsI: LANES(OUT.i = A.i < 0 ? SubWrap(0, A.i) : A.i);
+      case Op::kPowI: LANES(OUT.i = PowWrap(A.i, B.i, true));
+      case Op::kPowU: LANES(OUT.i = PowWrap(A.i, B.i, false));
       case Op::kMove: LANES(OUT = A);
       case Op::kRamp: {
         const int64_t base = cells[i.a].i;

@@ -49,6 +49,7 @@ enum class Op : uint16_t {
   kFToBool, kDToBool, kIToBool,
   kCallF, kCallD,           // imm: Intrinsic
   kAbsI,
+  kPowI, kPowU,
   kMove,
   kRamp,                    // imm: stride
   kBroadcast,

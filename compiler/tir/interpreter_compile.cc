@@ -287,9 +287,13 @@ class Compiler {
         return;
       case ExprKind::kCall:
         wrap = true;
-        i.op = IsFloat(e.operand(0)->type().dtype)
-                   ? (IsWide(e.operand(0)->type().dtype) ? Op::kCallD : Op::kCallF)
-                   : (IsSignedInt(d) ? Op::kAbsI : Op::kMove);
+        if (IsFloat(e.operand(0)->type().dtype)) {
+          i.op = IsWide(e.operand(0)->type().dtype) ? Op::kCallD : Op::kCallF;
+        } else if (e.intrinsic() == Intrinsic::kPow) {
+          i.op = IsSignedInt(d) ? Op::kPowI : Op::kPowU;
+        } else {
+          i.op = IsSignedInt(d) ? Op::kAbsI : Op::kMove;
+        }
         i.imm = static_cast<int64_t>(e.intrinsic());
         break;
       case ExprKind::kLoad:

@@ -71,6 +71,18 @@ int64_t FloorModWrap(int64_t a, int64_t b) {
   const int64_t r = ModWrap(a, b);
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
+int64_t PowWrap(int64_t base, int64_t exponent, bool is_signed) {
+  if (is_signed && exponent < 0) {
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    return base == 1 ? 1 : 0;
+  }
+  int64_t result = 1;
+  for (auto e = static_cast<uint64_t>(exponent); e != 0; e >>= 1) {
+    if (e & 1) result = MulWrap(result, base);
+    base = MulWrap(base, base);
+  }
+  return result;
+}
 
 template <typename T>
 T CallFunction(Intrinsic f, T x, T y) {

@@ -194,7 +194,8 @@ class ExprVerifier {
   static Status CheckCall(const ExprNode& e) {
     const Intrinsic f = e.intrinsic();
     const Type argument = e.operand(0)->type();
-    if (argument.dtype == DType::kBool || (!IsFloat(argument.dtype) && f != Intrinsic::kAbs)) {
+    const bool of_integers = f == Intrinsic::kAbs || f == Intrinsic::kPow;
+    if (argument.dtype == DType::kBool || (!IsFloat(argument.dtype) && !of_integers)) {
       return Bad(fmt::format("{} of {}", Name(f), TypeText(argument)));
     }
     TEMPER_RETURN_IF_ERROR(SameTypes(e, argument));

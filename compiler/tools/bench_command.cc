@@ -160,8 +160,11 @@ int Bench(const BenchFlags& flags) {
                       timing.median_ms, timing.p95_ms, timing.best_ms, timing.runs,
                       temper_threads(m), temper_threads(m) == 1 ? "" : "s"));
     const Steadiness& steadiness = measured->steadiness;
-    Print(fmt::format("peak {:.1f} GFLOP/s in turns   four of five turns within {:.1f}%\n",
-                      steadiness.gflops, steadiness.within * 100));
+    Print(fmt::format("peak {:.1f} GFLOP/s in turns", steadiness.gflops));
+    if (steadiness.within < 1) {  // else there were too few, as the warning says, or all differ
+      Print(fmt::format("   four of five turns within {:.1f}%", steadiness.within * 100));
+    }
+    Print("\n");
     if (!steadiness.warning.empty()) Warn(steadiness.warning);
   }
   if (flags.json) {

@@ -101,7 +101,7 @@ std::string Tables(const driver::CompileReport& report) {
   if (report.specializations.size() == 1) return Table(report, 0);
   std::string text;
   for (size_t i = 0; i < report.specializations.size(); ++i) {
-    text += fmt::format("{}specialization {}: {}\n", i > 0 ? "\n" : "", i,
+    text += fmt::format("{}specialization {}: {}\n", i > 0 ? "\n" : "", i + 1,
                         Shapes(report.specializations[i]));
     text += Table(report, static_cast<int>(i));
   }

@@ -127,7 +127,7 @@ int InspectCompiled(const InspectFlags& flags) {
                     FormatBytes(static_cast<double>(temper_arena_bytes(m)))));
   const int count = temper_specialization_count(m);
   for (int k = 0; k < count; ++k) {
-    if (count > 1) Print(fmt::format("\nspecialization {}\n", k));
+    if (count > 1) Print(fmt::format("\nspecialization {}\n", k + 1));
     PrintSpecialization(m, *temper_specialization(m, k), flags.schedules);
   }
   return Flush();
@@ -195,7 +195,7 @@ int InspectModel(const InspectFlags& flags) {
       kernels.push_back(std::move(kernel));
     }
     if (flags.json) continue;
-    if (model->specializations.size() > 1) Print(fmt::format("specialization {}\n", n));
+    if (model->specializations.size() > 1) Print(fmt::format("specialization {}\n", n + 1));
     if (!flags.kernels_only) Print(graph::Print(s.graph) + "\n");
     PrintKernels(*model, s);
   }

@@ -22,6 +22,11 @@ constexpr std::string_view kExample = R"(Example:
 An output is as expected where no element differs by more than the tolerance times the expected
 output's standard deviation.)";
 
+// Behind the message of an input that the model does not have.
+constexpr std::string_view kNoDefaults =
+    ". To give an initializer of the source model, compile it with --overridable NAME, or, from IR "
+    "version 4 on, without --no-overridable";
+
 struct RunFlags {
   std::string model;
   std::vector<std::string> inputs, expected;
@@ -63,7 +68,7 @@ Infos OutputsOf(const temper_model* model) {
 }
 
 Status CheckNames(const std::map<std::string, std::string>& files, const Infos& infos,
-                  std::string_view what) {
+                  std::string_view what, std::string_view hint = "") {
   for (const auto& [name, path] : files) {
     std::string known;
     bool found = false;
@@ -73,7 +78,7 @@ Status CheckNames(const std::map<std::string, std::string>& files, const Infos& 
     }
     if (!found) {
       return InvalidArgument(
-          fmt::format("the model has no {} {}. It has: {}", what, Quoted(name), known));
+          fmt::format("the model has no {} {}. It has: {}{}", what, Quoted(name), known, hint));
     }
   }
   return OkStatus();
@@ -215,7 +220,8 @@ int Run(const RunFlags& flags) {
   auto model = OpenModel(flags.model, flags.threads);
   if (!model.ok()) return Fail(model.status());
   temper_model* m = model->get();
-  Status names = CheckNames(*inputs, InputsOf(m), "input");
+  const std::string_view hint = temper_optional_count(m) == 0 ? kNoDefaults : "";
+  Status names = CheckNames(*inputs, InputsOf(m), "input", hint);
   if (names.ok()) names = CheckNames(*expected, OutputsOf(m), "output");
   if (!names.ok()) return Fail(names);
   auto arrays = ReadInputs(m, *inputs);

@@ -9,6 +9,7 @@
 #include "deploy/runtime/error.h"
 #include "deploy/runtime/module.h"
 #include "deploy/runtime/op.h"
+#include "deploy/runtime/overlap.h"
 #include "deploy/runtime/temper.h"
 #include "deploy/runtime/tensor_check.h"
 #include "deploy/runtime/thread_pool.h"
@@ -28,7 +29,8 @@ struct temper_model {
   int64_t arena_bytes;     /* the most that a specialization needs */
   const void** input_data; /* what the generated code takes, written anew by each run */
   void** output_data;
-  loan* loans; /* one an output */
+  temper_range* ranges; /* memory of inputs and outputs, written anew by each run */
+  loan* loans;          /* one an output */
 };
 
 /* At least one element, so that NULL means no memory. */
@@ -47,7 +49,10 @@ static int MakeModel(temper_module_handle* module, int threads, temper_model** o
       NewArray(model->all->input_count + model->all->optional_count, sizeof *model->input_data);
   model->output_data = NewArray(model->all->output_count, sizeof *model->output_data);
   model->loans = NewArray(model->all->output_count, sizeof *model->loans);
-  if (!model->input_data || !model->output_data || !model->loans) {
+  model->ranges =
+      NewArray(model->all->input_count + model->all->optional_count + model->all->output_count,
+               sizeof *model->ranges);
+  if (!model->input_data || !model->output_data || !model->loans || !model->ranges) {
     temper_close(model);
     return temper_set_error("out of memory.");
   }
@@ -101,6 +106,7 @@ void temper_close(temper_model* model) {
   free(model->input_data);
   free(model->output_data);
   free(model->loans);
+  free(model->ranges);
   temper_module_release(model->module);
   free(model);
 }
@@ -155,6 +161,29 @@ static int CheckLists(const temper_model* model, const DLTensor* const* inputs,
                           inputs || !all->input_count ? "outputs" : "inputs");
 }
 
+/* Describes memory of the call that is in place already. */
+static temper_range RangeOf(const temper_tensor_info* info, const void* data, int written) {
+  return (temper_range){data, temper_tensor_max_bytes(info), info->name, written};
+}
+
+static int CheckMemory(temper_model* model, const temper_specialization_info* s,
+                       const DLTensor* const* optional) {
+  const temper_signature* all = model->all;
+  int count = 0;
+  for (int i = 0; i < all->input_count; ++i) {
+    model->ranges[count++] = RangeOf(&s->inputs[i], model->input_data[i], 0);
+  }
+  for (int i = 0; optional && i < all->optional_count; ++i) {
+    if (!optional[i]) continue;
+    const void* data = model->input_data[all->input_count + i];
+    model->ranges[count++] = RangeOf(&s->optional[i], data, 0);
+  }
+  for (int i = 0; i < all->output_count; ++i) {
+    model->ranges[count++] = RangeOf(&s->outputs[i], model->output_data[i], 1);
+  }
+  return temper_check_overlap(model->ranges, count);
+}
+
 /* The specialization to run, with the data of the call in place; -1 on failure. */
 static int Prepare(temper_model* model, const DLTensor* const* inputs,
                    const DLTensor* const* optional, DLTensor* const* outputs) {
@@ -183,7 +212,7 @@ static int Prepare(temper_model* model, const DLTensor* const* inputs,
       model->output_data[i] = DataOf(outputs[i]);
     }
   }
-  return chosen;
+  return CheckMemory(model, s, optional) ? -1 : chosen;
 }
 
 /* After a run: shapes that only it could know, and the fields of outputs that are lent. */

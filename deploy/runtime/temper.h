@@ -82,7 +82,8 @@ TEMPER_API const temper_tensor_info* temper_optional(const temper_model* model, 
 
 /* Runs the model once. inputs[i] and outputs[i] describe memory of the caller, of any alignment;
  * dtype, ndim and shape must be those of temper_input(i) and temper_output(i), strides NULL or
- * dense, the device the CPU. Outputs must not overlap inputs or each other.
+ * dense, the device the CPU. An output that overlaps an input or another output is an error; so is
+ * an input that lies in an output that is lent again.
  *
  * A model compiled for several shapes picks the specialization that the shapes of the inputs fit;
  * inputs that fit none are an error that lists them.

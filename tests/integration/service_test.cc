@@ -116,6 +116,17 @@ class Programs : public ::testing::Test {
     });
   }
 
+  // A server, workers of these names, and a client once all of them are ready; null on failure.
+  std::unique_ptr<tuner::TunerClient> StartService(std::initializer_list<const char*> workers) {
+    StartServer();
+    for (const char* name : workers) StartWorker(name);
+    auto client = HasFailure() ? nullptr : Connect();
+    if (client == nullptr) return nullptr;
+    const bool ready = WaitForWorkers(*client, static_cast<int>(workers.size()));
+    EXPECT_TRUE(ready) << "the workers are not ready";
+    return ready ? std::move(client) : nullptr;
+  }
+
   std::string Submit(tuner::TunerClient& client, int64_t trials, const std::string& id) {
     proto::SubmitJobRequest request;
     request.set_model("matmul");
@@ -170,11 +181,8 @@ class Programs : public ::testing::Test {
 };
 
 TEST_F(Programs, AJobIsTunedAndASecondRunContinues) {
-  StartServer();
-  StartWorker("one");
-  auto client = Connect();
+  auto client = StartService({"one"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 1));
   std::string job = Submit(*client, 40, "first");
   auto status = WaitForEnd(*client, job);
   EXPECT_EQ(status.phase(), proto::JOB_PHASE_DONE) << status.DebugString();
@@ -207,11 +215,8 @@ TEST_F(Programs, AJobIsTunedAndASecondRunContinues) {
 }
 
 TEST_F(Programs, AKilledWorkerCostsOnlyItsLease) {
-  StartServer();
-  StartWorker("victim");
-  auto client = Connect();
+  auto client = StartService({"victim"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 1));
   std::string job = Submit(*client, 60, "job");
   ASSERT_TRUE(Eventually([&] { return Watch(*client, job).trials() >= 5; }));
   workers_[0].Kill();
@@ -232,12 +237,9 @@ TEST_F(Programs, AKilledWorkerCostsOnlyItsLease) {
 }
 
 TEST_F(Programs, AKilledServerLosesNothingThatItAcknowledged) {
-  StartServer();
-  std::string address = address_;
-  StartWorker("steady");
-  auto client = Connect();
+  auto client = StartService({"steady"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  std::string address = address_;
   std::string job = Submit(*client, 60, "job");
   ASSERT_TRUE(Eventually([&] { return Watch(*client, job).trials() >= 10; }));
   int64_t acknowledged = Watch(*client, job).trials();
@@ -255,12 +257,9 @@ TEST_F(Programs, AKilledServerLosesNothingThatItAcknowledged) {
 }
 
 TEST_F(Programs, AStoppedServerIsWaitedForByItsWorkerAndByTune) {
-  StartServer();
-  std::string address = address_;
-  StartWorker("steady");
-  auto client = Connect();
+  auto client = StartService({"steady"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 1));
+  std::string address = address_;
   SubprocessOptions options;
   options.argv = {BIN "temper", "tune",      TEMPER_SOURCE "/tests/data/small.onnx",
                   "--shape",    "x=1x3x8x8", "--server",
@@ -294,12 +293,8 @@ TEST_F(Programs, AStoppedServerIsWaitedForByItsWorkerAndByTune) {
 
 TEST_F(Programs, SeveralWorkersShareTheWork) {
   if (std::thread::hardware_concurrency() < 2) return;  // a core for each is all they need
-  StartServer();
-  StartWorker("one");
-  StartWorker("two");
-  auto client = Connect();
+  auto client = StartService({"one", "two"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 2));
   auto status = WaitForEnd(*client, Submit(*client, 100, "job"));
   EXPECT_EQ(status.trials(), 100);
   auto devices = client->ListDevices();
@@ -396,11 +391,8 @@ TEST_F(Programs, TuneSaysWhenNoServerIsThere) {
 }
 
 TEST_F(Programs, TuneNamesTheThreadsOfTheWorkerThatIsMissing) {
-  StartServer();
-  StartWorker("one thread");
-  auto client = Connect();
+  auto client = StartService({"one thread"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 1));
   SubprocessOptions options;
   options.argv = {BIN "temper",
                   "tune",
@@ -423,11 +415,8 @@ TEST_F(Programs, TuneNamesTheThreadsOfTheWorkerThatIsMissing) {
 }
 
 TEST_F(Programs, JobsAreListedAndCancelled) {
-  StartServer();
-  StartWorker("one");
-  auto client = Connect();
+  auto client = StartService({"one"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 1));
   auto jobs = [&](std::vector<std::string> more) {
     SubprocessOptions options;
     options.argv = {BIN "temper", "jobs", "--server", address_};
@@ -457,11 +446,8 @@ TEST_F(Programs, JobsAreListedAndCancelled) {
 }
 
 TEST_F(Programs, WhatATuneLearnedServesCompileQueryAndInspect) {
-  StartServer();
-  StartWorker("one");
-  auto client = Connect();
+  auto client = StartService({"one"});
   ASSERT_NE(client, nullptr);
-  ASSERT_TRUE(WaitForWorkers(*client, 1));
   const std::string model = TEMPER_SOURCE "/tests/data/small.onnx";
   auto temper = [&](std::vector<std::string> argv) {
     SubprocessOptions options;

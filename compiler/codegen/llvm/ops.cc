@@ -349,9 +349,32 @@ Value* Ops::Call(tir::Intrinsic intrinsic, DType dtype, std::span<Value* const> 
     Value* negative = b_.CreateICmpSLT(args[0], Constant::getNullValue(args[0]->getType()));
     return b_.CreateSelect(negative, b_.CreateNeg(args[0]), args[0]);
   }
+  if (intrinsic == tir::Intrinsic::kPow) return Power(args[0], args[1], IsSignedInt(dtype));
   if (intrinsic == tir::Intrinsic::kFmod)
     return Divide(ExprKind::kMod, IsSignedInt(dtype), args[0], args[1]);
   return nullptr;
+}
+
+// tir::PowWrap, one bit of the exponent after the other.
+Value* Ops::Power(Value* base, Value* exponent, bool is_signed) {
+  llvm::Type* type = base->getType();
+  Value* zero = Constant::getNullValue(type);
+  Value* one = llvm::ConstantInt::get(type, 1);
+  const unsigned bits = type->getScalarSizeInBits() - (is_signed ? 1 : 0);
+  Value* result = one;
+  Value* square = base;
+  for (unsigned k = 0; k < bits; ++k) {
+    Value* bit = b_.CreateAnd(b_.CreateLShr(exponent, k), one);
+    result = b_.CreateSelect(b_.CreateICmpNE(bit, zero), b_.CreateMul(result, square), result);
+    if (k + 1 < bits) square = b_.CreateMul(square, square);
+  }
+  if (!is_signed) return result;
+  Value* minus_one = Constant::getAllOnesValue(type);
+  Value* odd = b_.CreateICmpNE(b_.CreateAnd(exponent, one), zero);
+  Value* of_minus_one = b_.CreateSelect(odd, minus_one, one);
+  Value* below = b_.CreateSelect(b_.CreateICmpEQ(base, minus_one), of_minus_one, zero);
+  below = b_.CreateSelect(b_.CreateICmpEQ(base, one), one, below);
+  return b_.CreateSelect(b_.CreateICmpSLT(exponent, zero), below, result);
 }
 
 Value* Ops::CallFloat(tir::Intrinsic intrinsic, std::span<Value* const> args) {

@@ -63,6 +63,7 @@ class Ops {
   // float8.cc
   llvm::Value* Float8ToFloat(llvm::Value* bits, DType from);
   llvm::Value* FloatToFloat8(llvm::Value* x, DType to);
+  llvm::Value* Power(llvm::Value* base, llvm::Value* exponent, bool is_signed);  // of integers
   llvm::Value* CallFloat(tir::Intrinsic intrinsic, std::span<llvm::Value* const> args);
 
   llvm::IRBuilderBase& b_;

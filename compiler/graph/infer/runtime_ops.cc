@@ -137,7 +137,7 @@ Status InferCompress(InferContext& c) {
 
 Status InferUnique(InferContext& c) {
   TEMPER_RETURN_IF_ERROR(CheckNumbers(c, 0));
-  TEMPER_RETURN_IF_ERROR(c.CheckRank(0, 1, 65));
+  TEMPER_RETURN_IF_ERROR(c.CheckRank(0, c.node().Has("axis") ? 1 : 0, 65));
   std::vector<Dim> out = {Dim(*ElementCount(c.shape(0)))};
   int64_t axis = 0;
   if (c.node().Has("axis")) {

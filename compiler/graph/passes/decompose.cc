@@ -1,5 +1,6 @@
 #include "compiler/graph/passes/decompose.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -41,11 +42,16 @@ double EmptyReduction(const std::string& op, DType dtype) {
   return 0;
 }
 
-// Makes a constant of a reduction of a value without elements. False if the node is none.
+// Makes a constant of a reduction, or of a sum of products, of values without elements. False if
+// the node is none.
 bool TakeEmptyReduction(Graph& graph, int id) {
   const Node& node = graph.node(id);
-  if (!node.domain.empty() || !node.op.starts_with("Reduce") || !IsEmpty(graph, node.Input(0)) ||
-      node.Output(0) == kNone || !graph.type(node.Output(0)).IsStatic()) {
+  const bool reduction = node.op.starts_with("Reduce") && IsEmpty(graph, node.Input(0));
+  const bool products =
+      (node.op == "MatMul" || node.op == "Einsum") &&
+      std::any_of(node.inputs.begin(), node.inputs.end(), [&](int v) { return IsEmpty(graph, v); });
+  if (!node.domain.empty() || (!reduction && !products) || node.Output(0) == kNone ||
+      !graph.type(node.Output(0)).IsStatic()) {
     return false;
   }
   const int output = node.Output(0);

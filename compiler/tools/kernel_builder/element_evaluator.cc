@@ -297,6 +297,10 @@ Value ElementEvaluator::Impl::Evaluate(const Expr& e) {
     case ExprKind::kCall: {
       DType from = e->operand(0)->type().dtype;
       Value x = Evaluate(e->operand(0));
+      if (!IsFloat(from) && e->intrinsic() == Intrinsic::kPow) {
+        const int64_t exponent = Evaluate(e->operand(1)).integer;
+        return Integer(Wrap(from, tir::PowWrap(x.integer, exponent, IsSignedInt(from))));
+      }
       if (!IsFloat(from)) return Integer(x.integer < 0 ? -x.integer : x.integer);  // kAbs
       double y = e->operands().size() > 1 ? Evaluate(e->operand(1)).number : 0;
       double v = CallOf(e->intrinsic(), x.number, y);

@@ -34,6 +34,11 @@ known; flops: operations, a multiply-add counting two; bytes: read and written a
 microseconds measured by `Model.profile`.
 """
 
+_NO_DEFAULTS = (
+    "To give an initializer of the source model, compile it with --overridable NAME, "
+    "or, from IR version 4 on, without --no-overridable."
+)
+
 _library = None
 _library_lock = threading.Lock()
 
@@ -304,9 +309,8 @@ class Model:
             if len(self._by_shape) == 1 or tuple(x for _, _, x in s.inputs.specs) == shapes:
                 return s
         for array, tensor in zip(arrays, self.inputs):
-            fits = len(array.shape) == len(tensor.shape) and all(
-                a == b or b == -1 for a, b in zip(array.shape, tensor.shape)
-            )
+            # The extents that vary are listed below, for all inputs together.
+            fits = -1 in tensor.shape or array.shape == tensor.shape
             if not fits or array.dtype != tensor.dtype:
                 raise Error(_mismatch("input", tensor.name, tensor.dtype, tensor.shape, array))
         given = ", ".join(f"{n!r} {list(s)}" for n, s in zip(self._names, shapes))
@@ -355,7 +359,10 @@ class Model:
         what = [f"missing input {_list(missing)}"] if missing else []
         what += [f"unknown input {_list(unknown)}"] if unknown else []
         given = _list(inputs) if len(inputs) else "none"
-        return Error(f"{'; '.join(what)}; given: {given}. The model takes {self._takes()}.")
+        text = f"{'; '.join(what)}; given: {given}. The model takes {self._takes()}."
+        if unknown and not self.optional_inputs:
+            text += " " + _NO_DEFAULTS
+        return Error(text)
 
     def _takes(self):
         text = ", ".join(_describe(*t) for t in self.inputs)

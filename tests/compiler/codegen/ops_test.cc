@@ -155,6 +155,11 @@ TEST_P(OpsTest, IntegerOperations) {
     Check(d, lanes, Options(), [&](Expr a, Expr) { return tir::Div(a, number(4)); });
     Check(d, lanes, Options(), [&](Expr a, Expr) { return tir::Mod(a, number(4)); });
     Check(d, lanes, Options(), [&](Expr a, Expr) { return tir::Call(tir::Intrinsic::kAbs, {a}); });
+    Check(d, lanes, Options(),
+          [&](Expr a, Expr b) { return tir::Call(tir::Intrinsic::kPow, {a, b}); });
+    Check(d, lanes, Options(), [&](Expr a, Expr b) {  // exponents of all bits
+      return tir::Call(tir::Intrinsic::kPow, {a, b * number(0x35)});
+    });
     for (ExprKind k : {ExprKind::kAnd, ExprKind::kOr, ExprKind::kXor}) {
       Check(d, lanes, Options(), [&](Expr a, Expr b) { return tir::Binary(k, a, b); });
     }

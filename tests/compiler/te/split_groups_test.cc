@@ -2,45 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
-#include "base/rng.h"
-#include "compiler/te/interpret.h"
 #include "compiler/te/merge_axes.h"
+#include "tests/compiler/te/evaluate.h"
 #include "tests/support/programs.h"
 
 namespace temper::te {
 namespace {
 
 using Shape = std::vector<int64_t>;
-
-int64_t Elements(const Tensor& t) {
-  int64_t n = 1;
-  for (size_t d = 0; d < t.shape.size(); ++d) {
-    n *= t.shape[d] + (t.halo_before.empty() ? 0 : t.halo_before[d] + t.halo_after[d]);
-  }
-  return n;
-}
-
-// The outputs on seeded floats, each operation rounded.
-std::vector<std::vector<float>> Evaluate(const Program& p) {
-  Rng rng(5);
-  std::vector<std::vector<float>> inputs, outputs;
-  std::vector<const void*> in;
-  std::vector<void*> out;
-  for (int id : p.inputs) {
-    auto& values = inputs.emplace_back(static_cast<size_t>(Elements(p.tensors[id])));
-    for (float& v : values) v = static_cast<float>(rng.Normal());
-    in.push_back(values.data());
-  }
-  outputs.reserve(p.outputs.size());
-  for (int id : p.outputs) {
-    out.push_back(outputs.emplace_back(static_cast<size_t>(Elements(p.tensors[id]))).data());
-  }
-  Status status = EvaluateProgram(p, in, out, {.precision = Precision::kNative});
-  EXPECT_TRUE(status.ok()) << status.ToString();
-  return outputs;
-}
 
 TEST(SplitGroupsTest, AGroupIsAnAxisAndTheValuesStay) {
   const Program p = testing::GroupedConv({.height = 5, .width = 4, .in = 6, .out = 10}, 2);

@@ -110,6 +110,22 @@ TEST(InterpreterTest, FloatsAreComputedInTheirType) {
   EXPECT_TRUE(*Evaluate<bool>(Call(Intrinsic::kIsNan, {FloatImm(DType::kFloat32, nan)})));
 }
 
+TEST(InterpreterTest, PowersOfIntegersWrap) {
+  auto power = [](DType t, int64_t a, int64_t b) {
+    return Call(Intrinsic::kPow, {I(t, a), I(t, b)});
+  };
+  EXPECT_EQ(*Evaluate<int32_t>(power(DType::kInt32, -3, 3)), -27);
+  EXPECT_EQ(*Evaluate<int32_t>(power(DType::kInt32, 7, 0)), 1);
+  // 3^41 = 36472996377170786403, over 2^65
+  EXPECT_EQ(*Evaluate<int64_t>(power(DType::kInt64, 3, 41)), -420491770248316829);
+  EXPECT_EQ(*Evaluate<int32_t>(power(DType::kInt32, 2, 32)), 0);
+  EXPECT_EQ(*Evaluate<int32_t>(power(DType::kInt32, -1, INT32_MAX)), -1);
+  EXPECT_EQ(*Evaluate<int32_t>(power(DType::kInt32, -1, -2)), 1);
+  EXPECT_EQ(*Evaluate<int32_t>(power(DType::kInt32, 1, -7)), 1);
+  EXPECT_EQ(*Evaluate<int32_t>(power(DType::kInt32, 5, -1)), 0);
+  EXPECT_EQ(*Evaluate<uint8_t>(power(DType::kUInt8, 3, 200)), 161);
+}
+
 TEST(InterpreterTest, CastsTruncateSaturateAndRound) {
   auto cast = [](DType to, double v) { return Cast(to, FloatImm(DType::kFloat64, v)); };
   EXPECT_EQ(*Evaluate<int32_t>(cast(DType::kInt32, -2.9)), -2);

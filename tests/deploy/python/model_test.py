@@ -108,12 +108,17 @@ class Run(unittest.TestCase):
         self.assertIs(result["y"], y)
         self.assertTrue(np.shares_memory(result["picked"], room))
 
+    def test_refuses_outputs_in_inputs(self):
+        inputs = feeds()
+        with self.assertRaisesRegex(temper.Error, "output y shares memory with input x"):
+            self.model.run(inputs, {"y": inputs["x"]})
+
     def test_refuses_wrong_names(self):
         inputs = feeds()
         del inputs["b"]
         with self.assertRaisesRegex(temper.Error, "missing input 'b'; given: 'x', 'k'.*takes 'x': float32"):
             self.model.run(inputs)
-        with self.assertRaisesRegex(temper.Error, "unknown input 'z'"):
+        with self.assertRaisesRegex(temper.Error, "unknown input 'z'.*without --no-overridable"):
             self.model.run({**feeds(), "z": 1})
         with self.assertRaisesRegex(temper.Error, "missing input 'b'; unknown input 'c'"):
             self.model.run({**inputs, "c": 1})
@@ -298,6 +303,8 @@ class Specializations(unittest.TestCase):
             self.run_rows(2)
         self.assertIn("'x' [2, 2] fit none", str(caught.exception))
         self.assertIn("'x' [1, 2]; 'x' [3, 2]", str(caught.exception))
+        with self.assertRaisesRegex(temper.Error, r"'x' \[3\] fit none .*'x' \[1, 2\]; 'x' \[3, 2\]"):
+            self.model.run({"x": np.ones(3, np.float32)})
         with self.assertRaisesRegex(temper.Error, r"'s' is float32\[2\]"):
             self.run_rows(1, s=np.ones(2, np.float32))
         with self.assertRaisesRegex(temper.Error, "unknown input 't'.*may be given 's'"):

@@ -133,6 +133,47 @@ TEST(ModelTest, AcceptsStridesThatAreDense) {
   ASSERT_EQ(tensors.Run(model.get()), 0) << temper_error();
 }
 
+TEST(ModelTest, RefusesOutputsInTheMemoryOfOthers) {
+  Model model = Open("toy_model.so");
+  const std::vector<float> before = Counting(15);
+  {
+    ToyTensors tensors;
+    tensors.y.tensor.data = tensors.x.bytes.data();
+    ExpectRefused(tensors, model.get(), {"output y shares memory with input x", "of its own"});
+    EXPECT_EQ(tensors.x.Values<float>(), before);
+  }
+  {
+    ToyTensors tensors;  // the last byte of b is the first of y
+    std::vector<uint8_t> room(20 + 60 - 1);
+    tensors.b.tensor.data = room.data();
+    tensors.y.tensor.data = room.data() + 19;
+    ExpectRefused(tensors, model.get(), {"output y shares memory with input b"});
+    room.resize(80);
+    tensors.b.tensor.data = room.data();
+    tensors.y.tensor.data = room.data() + 20;
+    EXPECT_EQ(tensors.Run(model.get()), 0) << temper_error();
+  }
+  {
+    ToyTensors tensors;
+    tensors.n.tensor.data = tensors.y.bytes.data() + 8;
+    ExpectRefused(tensors, model.get(), {"output y shares memory with output n"});
+  }
+  {
+    ToyTensors tensors;  // inputs may share
+    tensors.b.tensor.data = tensors.x.bytes.data();
+    EXPECT_EQ(tensors.Run(model.get()), 0) << temper_error();
+  }
+  {
+    ToyTensors tensors;  // what was lent is lent again
+    tensors.y.tensor.data = nullptr;
+    ASSERT_EQ(tensors.Run(model.get()), 0) << temper_error();
+    tensors.x.tensor.data = tensors.y.tensor.data;
+    tensors.y.tensor.data = nullptr;
+    tensors.picked.shape[0] = 4;
+    ExpectRefused(tensors, model.get(), {"output y shares memory with input x"});
+  }
+}
+
 TEST(ModelTest, LendsOutputs) {
   Model model = Open("toy_model.so");
   ToyTensors tensors;

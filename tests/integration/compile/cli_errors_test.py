@@ -144,6 +144,7 @@ class Errors(unittest.TestCase):
             path = self.file(name, content)
             self.fails(1, [name], "compile", path, "-o", self.out)
             self.fails(1, [name], "inspect", path)
+        self.fails(1, ["bad.so", "not a compiled model"], "inspect", self.file("bad.so", b"no model" * 99))
         self.fails(1, ["absent.onnx"], "compile", f"{self.folder}/absent.onnx", "-o", self.out)
         self.fails(1, [self.folder], "compile", self.folder, "-o", self.out)
         self.fails(1, ["text.onnx"], "bench", f"{self.folder}/text.onnx")

@@ -4,10 +4,9 @@ import tempfile
 import unittest
 
 import numpy as np
-import onnx
 import temper
 from onnx import TensorProto, helper
-from programs import run
+from programs import compile_model
 
 
 class EdgeValues(unittest.TestCase):
@@ -19,9 +18,9 @@ class EdgeValues(unittest.TestCase):
             [node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)], values)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
         with tempfile.TemporaryDirectory() as folder:
-            onnx.save(model, folder + "/m.onnx")
-            run("compile", folder + "/m.onnx", "-o", folder + "/m.so")
-            return temper.load(folder + "/m.so", threads=1).run({"x": x})
+            compiled, _ = compile_model(model, folder)
+            with temper.load(compiled, threads=1) as loaded:
+                return loaded.run({"x": x})
 
     def test_softplus_keeps_small_results(self):
         x = np.float32([-100, -80, -20, -15, -12, -9, -3, -0.5, 0, 0.5, 3, 20, 100])
@@ -47,6 +46,16 @@ class EdgeValues(unittest.TestCase):
             want = dict(zip("yivc", np.unique(x, True, True, True)))
             for name in filter(None, outputs):
                 np.testing.assert_array_equal(got[name], want[name], err_msg=f"{name} of {outputs}")
+
+    def test_operators_of_scalars(self):
+        got = self.run_node("Unique", 3, ["y", "i", "v", "c"])
+        for name, want in zip("yivc", ([3], [0], [0], [1])):
+            np.testing.assert_array_equal(got[name], want, err_msg=name)
+        for x, want in [(2.5, 255), (-2.5, 0), (0, 0)]:
+            got = self.run_node("DynamicQuantizeLinear", x, ["y", "s", "z"])
+            self.assertEqual(got["y"], want)
+            np.testing.assert_allclose(got["s"], abs(x) / 255, rtol=1e-6)
+            self.assertEqual(got["z"], 255 if x < 0 else 0)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,12 @@
 """Models with If, Loop and Scan, compiled and run against ONNX Runtime."""
 
-import subprocess
 import tempfile
 import unittest
 
 import numpy as np
-import onnx
 import onnx.parser
 import temper
-from programs import TEMPER, reference
+from programs import compile_model, reference
 
 
 def parse(text):
@@ -22,15 +20,11 @@ class FlowCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.path = folder.name + "/model.onnx"
-        self.compiled = folder.name + "/model.so"
+        self.folder = folder.name
 
     def compile(self, model, *flags, expect=0):
-        onnx.save(model, self.path)
-        done = subprocess.run([TEMPER, "compile", self.path, "-o", self.compiled, *flags],
-                              capture_output=True, text=True, timeout=200)
-        self.assertEqual(done.returncode, expect, done.stderr)
-        return done.stderr
+        self.compiled, message = compile_model(model, self.folder, *flags, expect=expect)
+        return message
 
     def check(self, text, *runs, flags=(), unroll=("0", "64", "100000")):
         """Compares all `runs` in turn, which are dictionaries of inputs, with ONNX Runtime's."""
@@ -40,7 +34,7 @@ class FlowCase(unittest.TestCase):
             compiled = temper.load(self.compiled, threads=1)
             for inputs in runs:
                 inputs = {k: np.asarray(v) for k, v in inputs.items()}
-                want = reference(self.path, inputs)
+                want = reference(f"{self.folder}/model.onnx", inputs)
                 for got in [compiled.run(inputs), compiled.run(inputs)]:
                     self.assertEqual(list(got), list(want))
                     for key, value in want.items():

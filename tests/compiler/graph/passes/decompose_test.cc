@@ -43,6 +43,20 @@ TEST(DecomposeTest, NodesWithoutElementsBecomeConstants) {
   EXPECT_EQ(graph.value(graph.outputs()[0]).constant->shape, (Shape{0, 3}));
 }
 
+TEST(DecomposeTest, SumsOfNoProductsAreZeros) {
+  Graph graph;
+  const int x = Input(graph, "x", {2, 0}), y = Input(graph, "y", {0, 3});
+  graph.AddOutput(Op(graph, "MatMul", {x, y}, "product"), "p");
+  graph.AddOutput(Op(graph, "Einsum", {x, y}, "sum", {{"equation", std::string("ij,jk->ki")}}),
+                  "s");
+  ExpectOk(RunDecompose(graph));
+  ExpectOk(Verify(graph));
+  EXPECT_TRUE(graph.order().empty());
+  EXPECT_EQ(graph.value(graph.outputs()[0]).constant->shape, (Shape{2, 3}));
+  EXPECT_EQ(graph.value(graph.outputs()[1]).constant->shape, (Shape{3, 2}));
+  EXPECT_EQ(graph.value(graph.outputs()[1]).constant->DoubleAt(5), 0);
+}
+
 TEST(DecomposeTest, LongRecurrencesBecomeLoops) {
   for (const int64_t steps : {4, 65}) {
     Graph graph;
