@@ -225,7 +225,7 @@ Status SimpleUpgrade(Upgrader& u) {
   return OkStatus();
 }
 
-// Softmax and LogSoftmax before opset 13: over all dimensions from the axis on.
+// Softmax, LogSoftmax and Hardmax before opset 13: over all dimensions from the axis on.
 Result<std::vector<int>> UpgradeSoftmax(Upgrader& u) {
   if (u.node.inputs.size() != 1 || u.node.inputs[0] == kNone || u.node.outputs.size() != 1) {
     return u.Error("it needs one input and one output");
@@ -245,7 +245,8 @@ Result<std::vector<int>> UpgradeSoftmax(Upgrader& u) {
 
 Result<std::vector<int>> Upgrade(graph::Graph& graph, int opset, SourceNode node) {
   Upgrader u(graph, opset, node);
-  if (opset < 13 && (node.op == "Softmax" || node.op == "LogSoftmax")) return UpgradeSoftmax(u);
+  const bool flattens = node.op == "Softmax" || node.op == "LogSoftmax" || node.op == "Hardmax";
+  if (opset < 13 && flattens) return UpgradeSoftmax(u);
   TEMPER_RETURN_IF_ERROR(SimpleUpgrade(u));
   return u.EmitNode();
 }

@@ -44,9 +44,11 @@ int EqualInput(const Graph& graph, const Node& node) {
   const std::string& op = node.op;
   if (op == "Identity" || op == "Dropout") return x;
   const bool same = x != kNone && SameType(graph, x, node.outputs[0]);
-  if (op == "Cast" || op == "Reshape" || op == "Expand" || op == "Pad" || op == "Tile") {
+  if (op == "Cast" || op == "Reshape" || op == "Expand" || op == "Tile") {
     return same ? x : kNone;
   }
+  // What is cut off at one end may be added at the other.
+  if (op == "Pad") return same && AllEqual(graph.ConstantInput(node, 1), 0) ? x : kNone;
   if (op == "Transpose") return same && MovesOnlyOnes(graph, node) ? x : kNone;
   if (op == "Slice") {
     // Nothing cut off, and nothing reversed.

@@ -41,6 +41,7 @@ TEST(RemoveIdentityTest, NodesThatChangeNothingGo) {
 TEST(RemoveIdentityTest, NodesThatChangeSomethingStay) {
   EXPECT_EQ(Left("Cast", {2}, {}, {{"to", std::string("float64")}}), "Relu Cast Sigmoid");
   EXPECT_EQ(Left("Slice", {3}, {{-1}, {-100}, {0}, {-1}}), "Relu Slice Sigmoid");
+  EXPECT_EQ(Left("Pad", {2, 3}, {{0, -1, 0, 1}}), "Relu Pad Sigmoid");
   EXPECT_EQ(Left("Transpose", {2, 2}), "Relu Transpose Sigmoid");
   EXPECT_EQ(Left("Reshape", {2, 3}, {{3, 2}}), "Relu Reshape Sigmoid");
   EXPECT_EQ(Left("Transpose", {2, 1, 3}, {}, {{"perm", Ints{0, 2, 1}}}), "Relu Reshape Sigmoid");
