@@ -150,6 +150,7 @@ void TuningService::GrantLeases(const proto::SynchronizeRequest& request,
       lease->set_workload_hash(std::string(task.hash.AsBytes()));
       lease->set_threads(job->request.threads());
       lease->set_seed(kInputSeed);
+      lease->set_warm_constants(options_.warm_constants);
       lease->set_build_timeout_seconds(options_.build_timeout_seconds);
       lease->set_run_timeout_seconds(options_.run_timeout_seconds);
       auto reference = control_references_.find(job->fingerprint);

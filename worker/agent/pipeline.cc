@@ -375,6 +375,7 @@ void Pipeline::MeasureGroup(Servant& runner, std::set<uint64_t>& prepared, Group
   measure.set_incumbent_us(group.specs[0].incumbent_us());
   measure.set_precise(group.specs[0].final());
   measure.set_control_reference_us(group.lease->control_reference_us());
+  measure.set_warm_constants(group.lease->warm_constants());
   measure.set_budget_seconds(options_.timing_budget_seconds *
                              (group.specs[0].final() ? 4.0 * group.specs.size() : 1.0));
   measure.mutable_error_scale()->Add(group.error_scales.begin(), group.error_scales.end());

@@ -277,7 +277,8 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
   temper_context* context = temper_pool_context(pool_);
   for (int i : right) {
     const Loaded& kernel = loaded[static_cast<size_t>(i)];
-    auto cold = ColdConstants(*kernel.kernel, kernel.args);
+    auto cold = request.warm_constants() ? std::vector<std::pair<const void*, int64_t>>()
+                                         : ColdConstants(*kernel.kernel, kernel.args);
     kernels.push_back([&kernel, context, cold](int runs) {
       if (cold.empty()) {
         auto start = SteadyClock::now();

@@ -11,6 +11,10 @@ constexpr double kClearlySlower = 1.15;
 constexpr double kFarSlower = 1.6;  // one sample is enough then
 constexpr int kFewSamples = 3;
 constexpr int kMinSamples = 5;
+// Of a round's time, what runs of the control may take beyond the first: slow kernels have few
+// rounds, and one disturbed run of the control would shift their times.
+constexpr double kControlShare = 0.1;
+constexpr int kMaxControls = 15;
 
 struct State {
   int runs = 1;                 // a sample
@@ -79,16 +83,25 @@ std::vector<TimingResult> TimeInTurns(const std::vector<std::function<double(int
     states[i].runs =
         static_cast<int>(std::clamp(std::ceil(options.sample_seconds / once), 1.0, 10000.0));
   }
+  int control_runs = 0;  // a round
+  if (options.control_reference_seconds > 0) {
+    double round = 0;
+    for (const State& state : states) round += state.spent * state.runs;
+    control_runs = static_cast<int>(std::clamp(
+        kControlShare * round / options.control_reference_seconds, 1.0, 1.0 * kMaxControls));
+  }
+  std::vector<double> controls;  // of a round
   for (bool busy = !kernels.empty(); busy;) {
     busy = false;
-    double control_seconds = options.control_reference_seconds > 0 ? control() : 0;
+    controls.clear();
+    for (int i = 0; i < control_runs; ++i) controls.push_back(control());
     for (size_t i = 0; i < kernels.size(); ++i) {
       State& state = states[i];
       if (state.done) continue;
       double seconds = std::max(kernels[i](state.runs), 1e-9);
       state.spent += seconds;
       state.seconds.push_back(seconds / state.runs);
-      if (control_seconds > 0) state.controls.push_back(control_seconds);
+      state.controls.insert(state.controls.end(), controls.begin(), controls.end());
       if (CannotWin(state, options)) state.done = state.stopped_early = true;
       if (KnownWellEnough(state, options, share)) state.done = true;
       busy = busy || !state.done;

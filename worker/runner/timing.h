@@ -1,10 +1,10 @@
 // How long kernels take, as exactly as is worth knowing.
 //
 // Kernels are timed in turns with each other and with a control kernel, because a core's speed
-// drifts: in each round the control runs once and each kernel for one sample of several runs. A
-// kernel is done when its median is known well enough, when it surely cannot beat the incumbent, or
-// when the budget is spent. Times come from a function, so that the rules can be tested with made-
-// up times.
+// drifts: in each round the control runs once (more often where the round is long) and each kernel
+// for one sample of several runs. A kernel is done when its median is known well enough, when it
+// surely cannot beat the incumbent, or when the budget is spent. Times come from a function, so
+// that the rules can be tested with made-up times.
 #pragma once
 
 #include <functional>

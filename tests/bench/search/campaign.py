@@ -8,7 +8,8 @@ Steps: *empty* tunes each kernel with 200 trials and no records, once a seed; *r
 measures 200 fresh random candidates; *reference* with 2,000; *family* tunes the other shapes of the
 kernels' families (kernels/families.py) with 64 trials each and keeps their records; *warm* tunes
 each kernel with those records of its family, its own shape's left out; *ablation* tunes five kernels
-by random search and by the prior alone.
+by random search and by the prior alone; *peer* is *empty* with kernels timed as other tuners do, their
+weights in the caches.
 
 Each run's result is kept in FOLDER (models/, records/, traces/), and a run that is there is not made
 again: call the command until it says that nothing is left. It begins no run that is not expected to
@@ -39,7 +40,7 @@ KERNELS = {
 }
 ABLATED = ("matmul_512", "conv3x3_56_64_64", "conv3x3_14_256_256", "conv7x7s2_224_3_64",
            "conv1x1_56_64_256")
-STEPS = ("empty", "rank", "reference", "family", "warm", "ablation")
+STEPS = ("empty", "rank", "reference", "family", "warm", "ablation", "peer")
 START_SECONDS = 3  # a run's processes and its kernel's reference
 SLOW_RATE = 15     # trials a second of the heaviest kernels
 
@@ -52,9 +53,10 @@ class Run:
     """One run of search_race: its trace, and where it makes any the records it keeps."""
 
     def __init__(self, folder, model, label, trials, mode="model", seed=1, fresh=0, kept=None,
-                 others=()):
+                 others=(), constants="cold"):
         self.model, self.label, self.trials, self.mode = model, label, trials, mode
         self.seed, self.fresh, self.kept, self.others = seed, fresh, kept, list(others)
+        self.constants = constants
         self.trace = f"{folder}/traces/{model}.{label}.{seed}.trace"
 
     def done(self):
@@ -101,6 +103,9 @@ def plan(folder, kernels, steps, seeds):
             make_model(folder, kernel, family, sizes)
             if step == "empty":
                 runs += [Run(folder, kernel, step, 200, seed=s) for s in range(1, seeds + 1)]
+            elif step == "peer":
+                runs += [Run(folder, kernel, step, 200, seed=s, constants="warm")
+                         for s in range(1, seeds + 1)]
             elif step == "rank":
                 runs.append(Run(folder, kernel, step, 100, fresh=200, seed=101))
             elif step == "reference":
@@ -143,6 +148,8 @@ def execute(folder, flags, run, limit):
     command = [f"{flags.bin}/search_race", model_path(folder, run.model), part, "--mode", run.mode,
                "--trials", str(run.trials), "--seed", str(run.seed), "--fresh", str(run.fresh),
                "--bin", flags.bin]
+    if run.constants != "cold":
+        command += ["--constants", run.constants]
     for path in run.others:
         command += ["--from", path]
     if run.kept:

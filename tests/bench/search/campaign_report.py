@@ -8,9 +8,9 @@ final round, which times the best of a run in turns, gave. Times of different ru
 control rate. *within 3 %*: trials and seconds until a time so near to the best known, the median of
 the seeds. *warm*: the same with records of the family's other shapes. *Spearman*: of the trained
 model and of the prior on fresh random candidates after 100 trials. --peer is an output of a peer's
-tuner ("KERNEL ... tuning SECONDS s best US us"), whose time was not normalized by the control: of our
-runs without records, trials and seconds until a time as short, not normalized either, its seconds by
-ours, and its time by our best so measured in any of the runs.
+tuner ("KERNEL ... tuning SECONDS s best US us"), whose time was not normalized by the control: of the
+runs of step peer, trials and seconds until a time as short, not normalized either, its seconds by ours,
+and its time by our best.
 """
 
 import argparse
@@ -56,6 +56,10 @@ def reached(traces, limit, speed):
     return (middle(f[0] for f in found), middle(f[1] for f in found)) if found else (None, None)
 
 
+def cold_runs(steps):
+    return [t for step, group in steps.items() if step != "peer" for t in group]
+
+
 def best_in_turns(runs, speed):
     times = [row[2] * t.scaled(speed) for t in runs for row in t.rows
              if row[0] == "f" and row[3] == "ok"]
@@ -82,7 +86,7 @@ def report_kernels(traces, best, speed, peers, within):
         steps = traces.get(kernel)
         if not steps:
             continue
-        runs = [t for group in steps.values() for t in group]
+        runs = cold_runs(steps)
         limit = best[kernel] * (1 + within)
         empty, warm = steps.get("empty", []), steps.get("warm", [])
         cold_trials, cold_seconds = reached(empty, limit, speed)
@@ -94,11 +98,12 @@ def report_kernels(traces, best, speed, peers, within):
         peer_us = peer_seconds = peer_trials = our_seconds = ratio = gain = None
         if kernel in peers:
             peer_seconds, peer_us = peers[kernel]
-            found = [t.until_measured(peer_us) or (NEVER, NEVER) for t in empty]
+            like_it = steps.get("peer", [])
+            found = [t.until_measured(peer_us) or (NEVER, NEVER) for t in like_it]
             if found:
                 peer_trials, our_seconds = (middle(f[i] for f in found) for i in (0, 1))
                 ratio = peer_seconds / our_seconds
-            ours = min((m[0] for t in runs for m in t.measured.values()), default=None)
+            ours = min((m[0] for t in like_it for m in t.measured.values()), default=None)
             gain = peer_us / ours if ours else None
         in_turns = best_in_turns(runs, speed)
         line([kernel, f"{best[kernel]:.1f} ({text(in_turns, '{:.1f}')})",
@@ -148,7 +153,7 @@ def main():
         sys.exit(f"campaign_report.py: no traces in {flags.folder}/traces")
     runs = [t for steps in traces.values() for group in steps.values() for t in group]
     speed = statistics.median(t.speed for t in runs)
-    best = {kernel: min(t.best(speed) for group in steps.values() for t in group)
+    best = {kernel: min((t.best(speed) for t in cold_runs(steps)), default=NEVER)
             for kernel, steps in traces.items()}
     print(f"{len(runs)} runs; times as if the control took {1 / speed:.2f} us\n")
     report_kernels(traces, best, speed, read_peers(flags.peer), flags.within)

@@ -3,6 +3,7 @@
 //   search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB]...
 //               [--except NAME-PART] [--trials 200] [--seconds S] [--seed 1] [--threads 1]
 //               [--fresh N] [--ahead N] [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER]
+//               [--constants cold|warm]
 //
 // The model's heaviest task is tuned by the classes that tuner-server consists of, over a store in
 // memory. Modes: *random* draws candidates without any model; *prior* learns nothing; *model* is
@@ -10,7 +11,9 @@
 // own records none, nor of tasks whose name has --except in it). --fresh then measures N random
 // legal candidates that are no trials of the search, with what the trained model predicts for each.
 // --keep adds the run's records to a database; --ahead is how many candidates a young search keeps
-// ready, --set one of SearchOptions (tuner/search/task_search.h). `race_report.py` reads traces.
+// ready, --set one of SearchOptions (tuner/search/task_search.h). With --constants warm a kernel's
+// large constants stay in the caches while it is timed, as in other tuners; else they are cold, as
+// in a model. `race_report.py` reads traces.
 //
 // A trace is text: a line `race KEY=VALUE...`, then a line a trial,
 //   KIND SECONDS US OUTCOME ALTERNATIVE PREDICTED_US PRIOR_US SCHEDULE
@@ -56,6 +59,7 @@ struct Flags {
   double seconds = 0;
   uint64_t seed = 1;
   int threads = 1;
+  bool warm_constants = false;
   int fresh = 0;
   int ahead = ServiceOptions().first_ahead;
   SearchOptions search;
@@ -259,6 +263,7 @@ Status Race(const Flags& flags, std::FILE* trace) {
   SystemClock clock;
   ServiceOptions options;
   options.first_ahead = flags.ahead;
+  options.warm_constants = flags.warm_constants;
   if (auto folder = CoreLockFolder(); folder.ok()) options.core_lock_folder = *folder;
   auto factory = [&](std::vector<TunerTask> tasks, const Target& t, TunerOptions o,
                      std::span<const Measured> records,
@@ -344,7 +349,8 @@ int Usage() {
   fmt::print(stderr,
              "search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB]... "
              "[--except NAME-PART] [--trials N] [--seconds S] [--seed N] [--threads N] "
-             "[--fresh N] [--ahead N] [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER]\n");
+             "[--fresh N] [--ahead N] [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER] "
+             "[--constants cold|warm]\n");
   return 2;
 }
 
@@ -372,6 +378,9 @@ int main(int argc, char** argv) {
       flags.keep = value;
     } else if (arg == "--except") {
       flags.except = value;
+    } else if (arg == "--constants") {
+      if (value != "cold" && value != "warm") return temper::tuner::Usage();
+      flags.warm_constants = value == "warm";
     } else if (arg == "--bin") {
       flags.bin = value;
     } else if (arg == "--trials") {
