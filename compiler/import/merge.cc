@@ -64,6 +64,14 @@ Form FormOf(const graph::Graph& graph, int value) {
   return form;
 }
 
+Form FormOf(const graph::Graph& graph, int condition, bool holds) {
+  const graph::ValueType& type = graph.type(condition);
+  const std::vector<double> values(
+      static_cast<size_t>(graph::ElementCount(type.StaticShape()).value_or(0)), holds ? 1.0 : 0.0);
+  return {type, std::make_shared<const graph::Tensor>(
+                    graph::MakeFromDoubles(DType::kBool, type.StaticShape(), values))};
+}
+
 std::string ListForms(const std::vector<Form>& forms) {
   std::vector<std::string> texts;
   for (const Form& form : forms) {
@@ -295,11 +303,19 @@ Result<std::vector<int>> Merger::Merge(const std::vector<Live>& live) {
   // The tuples of what varies.
   std::map<std::string, int> table;
   std::vector<std::vector<Form>> tuples;
+  std::map<int, std::vector<Truth>> truths;  // by condition, then by tuple
   for (const Row& row : rows_) {
     if (!any) break;
-    if (!table.emplace(KeyOf(row.forms, varies, true), static_cast<int>(tuples.size())).second) {
-      continue;
+    const auto [at, added] =
+        table.emplace(KeyOf(row.forms, varies, true), static_cast<int>(tuples.size()));
+    for (const auto& [condition, of_leaf] : known_) {
+      std::vector<Truth>& list = truths[condition];
+      const Truth truth = of_leaf[static_cast<size_t>(row.leaf)];
+      if (added) list.push_back(truth);
+      Truth& known = list[static_cast<size_t>(at->second)];
+      if (known != truth) known = Truth::kEither;
     }
+    if (!added) continue;
     tuples.push_back(row.forms);
     if (static_cast<int64_t>(tuples.size()) > kMaxVariants) {
       const size_t k = std::find(varies.begin(), varies.end(), true) - varies.begin();
@@ -329,6 +345,7 @@ Result<std::vector<int>> Merger::Merge(const std::vector<Live>& live) {
   if (any) {
     TEMPER_ASSIGN_OR_RETURN(values, MergeInto(leaving, room, varies, table, true));
     id = values.back();
+    builder_.region()->truths[id] = std::move(truths);
   } else {
     TEMPER_ASSIGN_OR_RETURN(const std::vector<SwitchTree::Output> outputs, Leave(leaving, room));
     TEMPER_ASSIGN_OR_RETURN(values, tree_.Close(outputs));

@@ -17,6 +17,9 @@ namespace temper::importer {
 // A value as it is where it does not vary.
 Form FormOf(const graph::Graph& graph, int value);
 
+// The form of a condition that is known to hold or not.
+Form FormOf(const graph::Graph& graph, int condition, bool holds);
+
 // "[2,3] or [4,3]", of the forms' types; few of them.
 std::string ListForms(const std::vector<Form>& forms);
 
@@ -54,6 +57,9 @@ class Merger {
   // A value around the tree that varies with its leaves and is read behind it too.
   void Keep(int value, std::vector<Form> forms) { kept_.emplace_back(value, std::move(forms)); }
 
+  // In each leaf the condition, a value around the tree, is this.
+  void Know(int condition, std::vector<Truth> truths) { known_[condition] = std::move(truths); }
+
   // Adds the switch. The values of `live`, in the graph around the tree; those that vary are in its
   // region's list. Where the switch is an If of the model, constants alone do not make values vary.
   Result<std::vector<int>> Merge(const std::vector<Live>& live);
@@ -86,6 +92,7 @@ class Merger {
   SwitchTree& tree_;
   std::string source_, what_;
   std::vector<std::pair<int, std::vector<Form>>> kept_;
+  std::map<int, std::vector<Truth>> known_;
   std::vector<Combinations> combinations_;  // by leaf
   std::vector<Row> rows_;
 };

@@ -81,7 +81,13 @@ Result<std::vector<int>> NativeFlow::If(const onnx::GraphProto& yes, const onnx:
                               NameOr(no.name(), "branch"));
   std::vector<std::vector<int>> values;
   for (const auto& [body, part] : {std::pair(&yes, "then/"), std::pair(&no, "else/")}) {
-    Region* around = builder_.Enter(&tree.leaf(static_cast<int>(values.size())));
+    // What asks for the same condition inside knows it.
+    const bool of_one = graph::ElementCount(u_.Shape(u_.Input(0))) == 1;
+    Region& leaf = tree.leaf(static_cast<int>(values.size()));
+    Region* around = builder_.Enter(&leaf);
+    leaf.views_of = around;
+    if (of_one)
+      leaf.views[u_.Input(0)] = {FormOf(*around->graph, u_.Input(0), body == &yes), kNone};
     auto outputs = AddBody(*body, {}, part);
     builder_.Enter(around);
     if (!outputs.ok()) return outputs.status();
@@ -96,6 +102,9 @@ Result<std::vector<int>> NativeFlow::If(const onnx::GraphProto& yes, const onnx:
     from.push_back(i);
   }
   Merger merger(builder_, tree, u_.node.name, fmt::format("If '{}'", EscapeControl(u_.node.name)));
+  if (graph::ElementCount(u_.Shape(u_.Input(0))) == 1) {
+    merger.Know(u_.Input(0), {Truth::kTrue, Truth::kFalse});
+  }
   TEMPER_ASSIGN_OR_RETURN(const std::vector<int> merged, merger.Merge(live));
   std::vector<int> results(values[0].size(), kNone);
   for (size_t k = 0; k < from.size(); ++k) results[from[k]] = merged[k];
@@ -136,7 +145,7 @@ Result<std::vector<int>> NativeFlow::AddLoop(LoopParts parts) {
   for (size_t r = 0; r < parts.rows.size(); ++r) {
     names.push_back(u_.OutputName(parts.rows[r]));
     room.push_back(-1);
-    if (most < 0 || MayBeOpen(parts.rows[r])) continue;
+    if (most < 0 || MayBeOpen(parts.rows[r]) || !parts.row_types[r].IsStatic()) continue;
     if (most >= kMaxVariants) {
       return ResourceExhausted(fmt::format(
           "Loop '{}': its output '{}' has a row for each trip, of up to {}, and nodes read it, "
@@ -166,6 +175,12 @@ Result<std::vector<int>> NativeFlow::AddLoop(LoopParts parts) {
     results[parts.rows[r]] =
         none ? u_.Constant("rows", graph::MakeTensor(u_.Type(value), u_.Shape(value))) : value;
     if (room[counted + r] < 0) continue;
+    if (most == 0) {  // there are never any
+      graph::Shape shape = parts.row_types[r].StaticShape();
+      shape.insert(shape.begin(), 0);
+      results[parts.rows[r]] = u_.Constant("rows", graph::MakeTensor(u_.Type(value), shape));
+      continue;
+    }
     Varying& varying = builder_.region()->varying[value];
     varying.family = values[carried];
     for (int64_t n = 0; n <= most; ++n) {

@@ -8,6 +8,8 @@
 // of the nested graph of an If which the id chooses (switch_tree.h).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -27,6 +29,8 @@ struct Form {
   std::string Key() const;
 };
 
+enum class Truth : uint8_t { kFalse, kTrue, kEither };
+
 struct Varying {
   int family = -1;          // id: a value of the graph
   std::vector<Form> forms;  // one a variant
@@ -44,6 +48,8 @@ struct Region {
   std::vector<int> captured;           // values of the outer graph that became inputs of this one
   std::unordered_map<int, int> known;  // value of the outer graph -> of this one
   std::unordered_map<int, Varying> varying;  // its values of several shapes
+  // By family, by condition of an If: what the condition is in each variant.
+  std::unordered_map<int, std::map<int, std::vector<Truth>>> truths;
 
   // What values of a graph around this one, which vary there, are in this one.
   const Region* views_of = nullptr;

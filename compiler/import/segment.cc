@@ -38,6 +38,9 @@ Status Segment::Begin(const onnx::NodeProto& first) {
   leaves_.resize(static_cast<size_t>(combinations_.count));
   for (int i = 0; i < tree_->size(); ++i) {
     SetViews(*around_, combinations_, i, tree_->leaf(i));
+    if (!SetTruths(i)) {
+      tree_->End(i, what_ + ": one condition cannot both hold and not");
+    }
     Scope& leaf = leaves_[static_cast<size_t>(i)];
     leaf.outer = &scope_;
     leaf.region = &tree_->leaf(i);
@@ -48,6 +51,25 @@ Status Segment::Begin(const onnx::NodeProto& first) {
     leaf.read = scope_.read;
   }
   return OkStatus();
+}
+
+bool Segment::SetTruths(int leaf) {
+  std::map<int, Truth> known;
+  for (int family : combinations_.families) {
+    const auto variant = static_cast<size_t>(combinations_.VariantOf(leaf, family));
+    for (const auto& [condition, truths] : around_->truths[family]) {
+      const Truth truth = truths[variant];
+      if (truth == Truth::kEither) continue;
+      if (!known.emplace(condition, truth).second && known[condition] != truth) return false;
+    }
+  }
+  for (const auto& [condition, truth] : known) {
+    Form form = FormOf(*around_->graph, condition, truth == Truth::kTrue);
+    tree_->leaf(leaf).views[condition] = {std::move(form), kNone};
+    auto& all = truths_.try_emplace(condition, tree_->size(), Truth::kEither).first->second;
+    all[static_cast<size_t>(leaf)] = truth;
+  }
+  return true;
 }
 
 Segment::Read Segment::Classify(const onnx::NodeProto& node) {
@@ -123,7 +145,10 @@ Status Segment::AddToLeaves(int n) {
       ++going;
       continue;
     }
-    if (status.code() == Code::kResourceExhausted) return status;
+    // A limit, or what a flag would mend: no matter of one shape.
+    if (status.code() == Code::kResourceExhausted || status.code() == Code::kFailedPrecondition) {
+      return status;
+    }
     ++ended;
     tree_->End(i, status.message());
     if (why.ok()) why = std::move(status);
@@ -158,6 +183,10 @@ Status Segment::Include(int n) {
     stack.pop_back();
     if (at != n && waiting_.erase(at) == 0) continue;
     TEMPER_RETURN_IF_ERROR(AddToLeaves(at));
+    if (closed_ && at != n) {  // what it waited for divides the leaves
+      Defer(n, State::kBlocked);
+      break;
+    }
   }
   return OkStatus();
 }
@@ -229,6 +258,7 @@ Status Segment::Close(const std::vector<int>& left) {
     }
     merger.Keep(value, std::move(forms));
   }
+  for (auto& [condition, truths] : truths_) merger.Know(condition, std::move(truths));
   TEMPER_ASSIGN_OR_RETURN(const std::vector<int> values, merger.Merge(live));
   for (size_t k = 0; k < live.size(); ++k) scope_.values[live[k].name] = values[k];
   return OkStatus();

@@ -44,8 +44,11 @@ class Segment {
   };
 
   Status Begin(const onnx::NodeProto& first);
+  // What the leaf knows of conditions. False if it cannot come.
+  bool SetTruths(int leaf);
   Read Classify(const onnx::NodeProto& node);
-  // Adds the node, and those that it waits for, to the leaves.
+  // Adds the node, and those that it waits for, to the leaves; or defers it where one of these
+  // closes the segment.
   Status Include(int n);
   Status AddToLeaves(int n);
   State StateOf(const std::string& output);
@@ -63,6 +66,7 @@ class Segment {
   std::string read_;  // for errors
   Combinations combinations_;
   std::unique_ptr<SwitchTree> tree_;
+  std::map<int, std::vector<Truth>> truths_;  // by condition, then by leaf
   std::vector<Scope> leaves_;
   std::unordered_map<std::string, State> states_;
   std::unordered_map<std::string, int> producers_;  // of names that are deferred

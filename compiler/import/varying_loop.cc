@@ -14,6 +14,11 @@ namespace {
 
 using graph::kNone;
 
+// A limit, or what a flag would mend: no matter of one shape.
+bool IsForUser(const Status& status) {
+  return status.code() == Code::kResourceExhausted || status.code() == Code::kFailedPrecondition;
+}
+
 int Int64(graph::Graph& graph, const std::string& name, int64_t value) {
   return graph.AddConstant(name, graph::MakeInts({}, {&value, 1}));
 }
@@ -89,7 +94,7 @@ Status VaryingLoopBuilder::ExploreFrom(int tuple, int64_t* nodes) {
     for (size_t r = 0; r < rows_.size(); ++r) {
       const graph::ValueType& type = graph.type(body.rows[r]);
       if (tuple == 0) row_types_.push_back(type);
-      if (type == row_types_[r]) continue;
+      if (type.IsStatic() && type == row_types_[r]) continue;
       return u_.Refuse(fmt::format("the rows of output {} differ in shape ({} and {})", rows_[r],
                                    row_types_[r].ToString(), type.ToString()));
     }
@@ -130,7 +135,7 @@ Status VaryingLoopBuilder::Explore(bool by_trip) {
     if (!Tries(tuples_[t])) continue;
     Status status = ExploreFrom(static_cast<int>(t), &nodes);
     if (!status.ok()) {
-      if (t == 0 || status.code() == Code::kResourceExhausted) return status;
+      if (t == 0 || IsForUser(status)) return status;
       // Shapes that may never come do not stop the model from being compiled.
       ++ended;
       tuples_[t].error = status.message();
@@ -138,7 +143,7 @@ Status VaryingLoopBuilder::Explore(bool by_trip) {
     }
     if (static_cast<int64_t>(tuples_.size()) <= kMaxVariants && nodes <= kMaxCopies) continue;
     if (most_ < 0) {
-      return Unimplemented(fmt::format(
+      return FailedPrecondition(fmt::format(
           "{}: {}, and how many trips it takes is only known at run time; state the most with "
           "--max-trips '{}=N'",
           What(), Change(), u_.node.name));
@@ -356,7 +361,7 @@ Result<std::vector<int>> VaryingLoopBuilder::Run() {
   }
   if (explored.code() == Code::kUnimplemented && most_ < 0 &&
       explored.message().find("shape of its result") != std::string::npos) {
-    return Unimplemented(
+    return FailedPrecondition(
         fmt::format("{}; if it follows from the number of the trip, state the most trips of {} "
                     "with --max-trips "
                     "'{}=N'",

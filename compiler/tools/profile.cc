@@ -135,7 +135,8 @@ class Profiler {
         us[i].insert(us[i].end(), turn[i].begin(), turn[i].end());
         if (median <= 0) continue;
         roofline[i].push_back(BoundOf(profile_.kernels[i], rates.back()).us / median);
-        peak[i].push_back(profile_.kernels[i].step->flops / median * 1e-3 / rates.back().gflops);
+        const KernelProfile& k = profile_.kernels[i];
+        peak[i].push_back(k.runs * k.step->flops / median * 1e-3 / rates.back().gflops);
       }
     }
     Finish(us, roofline, peak, rates);
@@ -150,7 +151,11 @@ class Profiler {
     for (size_t n = 0; (n == 0 || start < end) && n < kMaxRunsInATurn; ++n) {
       TEMPER_RETURN_IF_ERROR(runner.RunTimed(&us));
       profile_.run_ms.push_back((clock_.NowSeconds() - start) * 1e3);
-      for (size_t i = 0; i < us.size(); ++i) steps[i].push_back(us[i]);
+      for (size_t i = 0; i < us.size(); ++i) {
+        steps[i].push_back(us[i]);
+        profile_.kernels[i].runs =
+            static_cast<double>(temper_step_runs(model_, static_cast<int>(i)));
+      }
       start = clock_.NowSeconds();
     }
     return OkStatus();
@@ -163,9 +168,10 @@ class Profiler {
     const double others = static_cast<double>(k.step->bytes) - k.weight_bytes;
     const Level weights_at = LevelOf(machine_, threads_, resident);
     const Level others_at = LevelOf(machine_, threads_, static_cast<double>(k.step->bytes));
-    const double weights_us = k.weight_bytes * 1e-3 / rates.gbytes[static_cast<int>(weights_at)];
-    const double others_us = others * 1e-3 / rates.gbytes[static_cast<int>(others_at)];
-    const double compute_us = k.operations * 1e-3 / rates.gflops;
+    const double weights_us =
+        k.runs * k.weight_bytes * 1e-3 / rates.gbytes[static_cast<int>(weights_at)];
+    const double others_us = k.runs * others * 1e-3 / rates.gbytes[static_cast<int>(others_at)];
+    const double compute_us = k.runs * k.operations * 1e-3 / rates.gflops;
     if (compute_us >= weights_us + others_us) return {compute_us, "compute"};
     return {weights_us + others_us, LevelName(weights_us > others_us ? weights_at : others_at)};
   }
@@ -223,6 +229,7 @@ nlohmann::json ProfileJson(const temper_model* model, const Profile& profile) {
                        {"workload", k.step->workload},
                        {"source", k.step->source},
                        {"expected_us", k.step->expected_us},
+                       {"runs", k.runs},
                        {"median_us", k.us},
                        {"share", k.share},
                        {"flops", k.step->flops},
@@ -230,8 +237,8 @@ nlohmann::json ProfileJson(const temper_model* model, const Profile& profile) {
                        {"bytes", k.step->bytes},
                        {"weight_bytes", k.weight_bytes},
                        {"intensity", bytes > 0 ? k.step->flops / bytes : 0},
-                       {"gflops", k.us > 0 ? k.step->flops / k.us * 1e-3 : 0},
-                       {"gbytes_per_second", k.us > 0 ? bytes / k.us * 1e-3 : 0},
+                       {"gflops", k.us > 0 ? k.runs * k.step->flops / k.us * 1e-3 : 0},
+                       {"gbytes_per_second", k.us > 0 ? k.runs * bytes / k.us * 1e-3 : 0},
                        {"bound_by", k.bound_by},
                        {"bound_us", k.bound_us},
                        {"roofline_share", k.roofline_share},
@@ -251,9 +258,9 @@ nlohmann::json ProfileJson(const temper_model* model, const Profile& profile) {
 }
 
 std::string ProfileTable(const temper_model* model, const Profile& profile) {
-  std::vector<std::vector<std::string>> rows = {{"us", "share", "MMAC", "MB", "flop/B", "GFLOP/s",
-                                                 "of peak", "bound by", "of bound", "expected",
-                                                 "source", "workload", "kernel", "nodes"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"us", "share", "runs", "MMAC", "MB", "flop/B", "GFLOP/s", "of peak", "bound by", "of bound",
+       "expected", "source", "workload", "kernel", "nodes"}};
   std::vector<size_t> order(profile.kernels.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -262,10 +269,10 @@ std::string ProfileTable(const temper_model* model, const Profile& profile) {
   for (size_t i : order) {
     const KernelProfile& k = profile.kernels[i];
     const auto bytes = static_cast<double>(k.step->bytes);
-    rows.push_back({fmt::format("{:.1f}", k.us), Percent(k.share),
+    rows.push_back({fmt::format("{:.1f}", k.us), Percent(k.share), fmt::format("{:.0f}", k.runs),
                     fmt::format("{:.2f}", k.step->flops / 2e6), fmt::format("{:.2f}", bytes * 1e-6),
                     bytes > 0 ? fmt::format("{:.1f}", k.step->flops / bytes) : "-",
-                    k.us > 0 ? fmt::format("{:.1f}", k.step->flops / k.us * 1e-3) : "-",
+                    k.us > 0 ? fmt::format("{:.1f}", k.runs * k.step->flops / k.us * 1e-3) : "-",
                     Percent(k.peak_share), k.bound_by, Percent(k.roofline_share),
                     k.step->expected_us > 0 ? fmt::format("{:.1f}", k.step->expected_us) : "-",
                     k.step->source, std::string(k.step->workload).substr(0, 12),
@@ -273,7 +280,7 @@ std::string ProfileTable(const temper_model* model, const Profile& profile) {
                     EscapeControl(JoinStrings(SplitNames(k.step->nodes), ", "))});
   }
   std::string text =
-      FormatTable(rows, {true, true, true, true, true, true, true, false, true, true});
+      FormatTable(rows, {true, true, true, true, true, true, true, true, false, true, true});
   text += fmt::format("machine: {:.1f} GFLOP/s", profile.machine.gflops);
   for (int i = 0; i < kLevels; ++i) {
     text += fmt::format(", {} {:.0f} GB/s", LevelName(static_cast<Level>(i)),

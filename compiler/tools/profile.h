@@ -21,7 +21,8 @@ namespace temper::tools {
 struct KernelProfile {
   const temper_step_info* step = nullptr;
   std::string name;                           // for people; "" in models of older compilers
-  double us = 0;                              // median
+  double runs = 0;                            // in a run of the model: of a loop, all its trips
+  double us = 0;                              // median, of all of these together
   double share = 0;                           // of all steps' time
   double weight_bytes = 0;                    // of step->bytes
   double operations = 0;                      // step->flops with functions at what they take

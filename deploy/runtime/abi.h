@@ -29,6 +29,9 @@ typedef int (*temper_kernel_fn)(temper_context* context, void* const* args, void
 /* From here on: failure `code - TEMPER_FIRST_FAILURE` of the module. */
 #define TEMPER_FIRST_FAILURE 1001
 
+/* What run_step returns since version 4 for a step that a branch or loop runs. */
+#define TEMPER_STEP_INSIDE (-1)
+
 typedef void (*temper_parallel_body)(void* closure, int64_t begin, int64_t end);
 struct temper_context {
   /* Calls body(closure, b, e) over static chunks that cover [0, count), in parallel, and returns

@@ -31,6 +31,8 @@ struct temper_model {
   void** output_data;
   temper_range* ranges; /* memory of inputs and outputs, written anew by each run */
   loan* loans;          /* one an output */
+  int64_t* step_runs;   /* of the last run that was timed, one a step; NULL: none was */
+  int step_runs_count;
 };
 
 /* At least one element, so that NULL means no memory. */
@@ -107,6 +109,7 @@ void temper_close(temper_model* model) {
   free(model->output_data);
   free(model->loans);
   free(model->ranges);
+  free(model->step_runs);
   temper_module_release(model->module);
   free(model);
 }
@@ -276,6 +279,7 @@ static double Microseconds(void) {
 typedef struct {
   double* us;
   double since;
+  int64_t* runs;
   int step;   /* that runs */
   int* outer; /* by step: the one that ran when it began */
 } step_clock;
@@ -289,7 +293,10 @@ static void Switch(step_clock* clock, int step) {
 
 static void AtStep(temper_context* context, int32_t step, int32_t end) {
   step_clock* clock = context->watcher;
-  if (!end) clock->outer[step] = clock->step;
+  if (!end) {
+    clock->outer[step] = clock->step;
+    ++clock->runs[step];
+  }
   Switch(clock, end ? clock->outer[step] : step);
 }
 
@@ -302,13 +309,23 @@ static int RunStep(temper_model* model, const temper_module_info* info, int i, s
   context->at_step = AtStep;
   const int code = info->run_step(context, i, model->input_data, model->output_data, model->arena);
   context->at_step = NULL;
+  if (code == TEMPER_STEP_INSIDE) return 0;
+  ++clock->runs[i];
   Switch(clock, i);
   return code;
 }
 
 static int RunSteps(temper_model* model, const temper_module_info* info, double* us) {
-  step_clock clock = {us, 0, 0, NewArray(info->step_count, sizeof(int))};
-  if (!clock.outer) return temper_set_error("out of memory.");
+  int64_t* runs = NewArray(info->step_count, sizeof *runs);
+  step_clock clock = {us, 0, runs, 0, NewArray(info->step_count, sizeof(int))};
+  if (!clock.outer || !runs) {
+    free(clock.outer);
+    free(runs);
+    return temper_set_error("out of memory.");
+  }
+  free(model->step_runs);
+  model->step_runs = runs;
+  model->step_runs_count = info->step_count;
   for (int i = 0; i < info->step_count; ++i) us[i] = 0;
   int code = 0, i = 0;
   for (; i < info->step_count; ++i) {
@@ -394,6 +411,10 @@ const temper_tensor_info* temper_output(const temper_model* model, int i) {
 
 static const temper_module_info* First(const temper_model* model) {
   return temper_module_get(model->module, 0);
+}
+
+int64_t temper_step_runs(const temper_model* model, int i) {
+  return i >= 0 && i < model->step_runs_count ? model->step_runs[i] : 0;
 }
 
 int temper_step_count(const temper_model* model) { return First(model)->step_count; }

@@ -138,6 +138,10 @@ TEMPER_API const temper_workload_info* temper_workload(const temper_model* model
 TEMPER_API int temper_run_step_times(temper_model* model, const DLTensor* const* inputs,
                                      DLTensor* const* outputs, double* us);
 
+/* How often the last run that was timed came by step i of its specialization: once, or as branches
+ * and loops had it. 0 where none was timed, or i is out of range. */
+TEMPER_API int64_t temper_step_runs(const temper_model* model, int i);
+
 /* Threads that a run uses; threads that the schedules were chosen for. */
 TEMPER_API int temper_threads(const temper_model* model);
 TEMPER_API int temper_compiled_threads(const temper_model* model);

@@ -273,7 +273,7 @@ class CodeEmitter {
       if (nested > 0 && idle == nullptr) {
         idle = NewFunction("idle");
         Begin(idle);
-        b_.CreateRet(b_.getInt32(0));
+        b_.CreateRet(b_.getInt32(static_cast<uint32_t>(TEMPER_STEP_INSIDE)));
       }
       std::fill_n(entries.begin() + static_cast<std::ptrdiff_t>(i) + 1, nested, idle);
       i += nested;

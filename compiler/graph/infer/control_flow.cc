@@ -116,7 +116,7 @@ Status InferLoop(InferContext& c) {
     } else {
       const int64_t most = MostTrips(c.graph(), node);
       if (most < 0) {
-        return Unimplemented(fmt::format(
+        return FailedPrecondition(fmt::format(
             "{}: output {} ('{}') has a row for each trip, and how many trips it takes is only "
             "known at run time; state the most with --max-trips '{}=N'",
             node.Describe(), i, body.output_names()[output],

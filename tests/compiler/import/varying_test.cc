@@ -91,6 +91,21 @@ TEST(VaryingTest, ShapesThatNoNodeTakesEndTheRun) {
   ExpectError(model.Import().status(), "Add 'n_z'");
 }
 
+TEST(VaryingTest, OneConditionIsNotTwoThings) {
+  Model model = Choice();
+  onnx::NodeProto& node = model.Node("If", {"c"}, {"v"});
+  AddTo(Body(node, "then_branch", {}, {"a2"}), "Neg", {"x"}, "a2");
+  SetInt(AddTo(Body(node, "else_branch", {}, {"b2"}), "Concat", {"x", "x"}, "b2"), "axis", 0);
+  model.Node("Add", {"y", "v"}, {"z"});
+  model.Output("z");
+  std::vector<std::string> warnings;
+  ImportOptions options;
+  options.warnings = &warnings;
+  const auto g = model.Import(options);
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  EXPECT_TRUE(warnings.empty()) << "[2] + [4] never comes: " << warnings[0];
+}
+
 // s = Concat(s, x) in each trip; what a loop makes of it follows.
 Model Growing() {
   Model model;

@@ -1,5 +1,6 @@
 """Values of several shapes, of which only the run knows which, that nodes read: against ONNX Runtime."""
 
+import json
 import os
 import unittest
 
@@ -7,6 +8,7 @@ import numpy as np
 import onnx
 import temper
 from flow_case import FlowCase, parse
+from programs import run
 
 X = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
 BOTH = [{"c": c, "x": X} for c in (True, False)]
@@ -84,7 +86,39 @@ class VaryingFlow(FlowCase):
                    *[{"c": c, "d": d, "x": X[:1]} for c in (True, False) for d in (True, False)],
                    unroll=("64",))
 
-    # Where one condition chooses twice, two of the four combinations never come.
+    def test_a_loop_behind_what_is_of_one_shape_again_meets_what_is_not(self):
+        self.check("""g (bool c, int64 m, float[2,3] x) => (float[N,3] z) {
+            y = If(c) <
+                then_branch = yes () => (float[2,3] a) { a = Neg(x) },
+                else_branch = no () => (float[4,3] b) { b = Concat<axis = 0>(x, x) }>
+            j = ReduceMax<axes = [0], keepdims = 0>(y)
+            last, rows = Loop(m, , j) <
+                body = b (int64 i, bool g, float[3] s) => (bool g2, float[3] s2, float[3] r) {
+                    g2 = Identity(g)  s2 = Mul(s, j)  r = Neg(s2) }>
+            z = Concat<axis = 0>(rows, y) }""",
+                   *[{"c": c, "m": m, "x": X * 0.3} for c in (True, False) for m in (1, 2, 3)],
+                   flags=["--max-trips", "n2=3"], unroll=("64",))
+
+    def test_one_condition_that_chooses_twice(self):
+        text = """g (bool c, float[2,3] x) => (float[3] z, float[N,3] k) {
+            u = If(c) <
+                then_branch = yes () => (float[2,3] a) { a = Neg(x) },
+                else_branch = no () => (float[4,3] b) { b = Concat<axis = 0>(x, x) }>
+            v = If(c) <
+                then_branch = yes2 () => (float[2,3] a2) { a2 = Exp(x) },
+                else_branch = no2 () => (float[4,3] b2) {
+                    b2 = If(c) <
+                        then_branch = p () => (float[4,3] m) { t = Exp(x)  m = Concat<axis = 0>(x, t) },
+                        else_branch = q () => (float[4,3] n) { n = Concat<axis = 0>(x, x) }> }>
+            y = Add(u, v)
+            axis = Constant<value = int64[1] {0}>()
+            k = If(c) <
+                then_branch = r () => (float[2,3] d) { d = Mul(y, x) },
+                else_branch = s () => (float[4,3] e) { e = Neg(y) }>
+            z = ReduceSum<keepdims = 0>(k, axis) }"""
+        self.check(text, *[{"c": c, "x": X} for c in (True, False)], unroll=("64",))
+        self.assertNotIn("warning", self.compile(parse(text)), "no combination that cannot come")
+
     def test_combinations_that_cannot_be_computed_end_the_run(self):
         text = """g (bool c, bool d, float[2,3] x) => (float[3] z) {
             u = If(c) <
@@ -121,6 +155,7 @@ class VaryingFlow(FlowCase):
         self.refused(self.ROWS, "Loop 'n0'", "--max-trips 'n0=N'")
         self.check(self.ROWS, *[{"m": m, "x": x} for m in (0, 1, 2, 7, 9)],
                    flags=["--max-trips", "n0=9"], unroll=("64",))
+        self.check(self.ROWS, {"m": 0, "x": x}, flags=["--max-trips", "n0=0"], unroll=("64",))
         self.refused(self.ROWS, "Loop 'n0'", "'rows'", "at most 255", "--max-trips 'n0=N'",
                      flags=["--max-trips", "n0=1000"])
 
@@ -298,6 +333,16 @@ class VaryingFlow(FlowCase):
         self.assertEqual(sum(s.us > 0 for s in inside) >= 6, True, [s.us for s in inside])
         np.testing.assert_array_equal(model.run(inputs)["y"], want["y"])
         model.close()
+
+    def test_bench_counts_the_trips(self):
+        self.compile(parse("""g (float[2,3] x) => (float[2,3] y) {
+            m = Constant<value = int64 {20}>()
+            y = Loop(m, , x) <body = b (int64 i, bool c, float[2,3] s) => (bool c2, float[2,3] s2) {
+                c2 = Identity(c)  s2 = Sin(s) }> }"""), "--unroll", "0")
+        done = run("bench", self.compiled, "--profile", "--json", "--seconds", "0.05")
+        kernels = json.loads(done.stdout.splitlines()[-1])["kernels"]
+        self.assertEqual([k["runs"] for k in kernels if k["nodes"] == ["n1/body/s2"]], [20])
+        self.assertTrue(all(k["median_us"] > 0 for k in kernels), kernels)
 
 
 if __name__ == "__main__":
