@@ -71,12 +71,14 @@ class Walker {
         --guards_;
         return;
       case StmtKind::kBlock: {
-        bool before = prefetches_;
+        const size_t before = prefetches_.size();
         for (const Stmt& child : s->children) {
-          if (child->kind == StmtKind::kPrefetch) prefetches_ = true;
+          if (child->kind == StmtKind::kPrefetch) {
+            prefetches_.push_back(MakeAccess(child->buffer, child->indices, true));
+          }
         }
         for (const Stmt& child : s->children) Walk(child);
-        prefetches_ = before;
+        prefetches_.resize(before);
         return;
       }
       case StmtKind::kAllocate:
@@ -94,13 +96,16 @@ class Walker {
     StoreView view;
     view.loops = loops_;
     view.guards = guards_ + (s.predicate ? 1 : 0);
-    view.prefetches = prefetches_;
+    view.prefetches = static_cast<int>(prefetches_.size());
     for (const LoopView& loop : loops_) view.iterations *= static_cast<double>(loop.extent);
     view.accesses.push_back(MakeAccess(s.buffer, s.indices, false));
     counted_.clear();
     seen_.clear();
     Count(s.value, &view);
-    for (AccessView& a : view.accesses) Measure(&a);
+    for (AccessView& a : view.accesses) {
+      Measure(&a);
+      Lead(&a);
+    }
     stores_.push_back(std::move(view));
   }
 
@@ -229,11 +234,21 @@ class Walker {
       Linear value = Of(indices[d]);
       access.step[d] = value.step;
       access.shape[d] = static_cast<double>(b.Extent(d));
+      access.start += value.constant * static_cast<double>(strides_[buffer][d]);
       for (size_t l = 0; l < loops_.size(); ++l) {
         access.stride[l] += value.step[l] * static_cast<double>(strides_[buffer][d]);
       }
     }
     return access;
+  }
+
+  // How far ahead the nearest prefetch of its buffer is.
+  void Lead(AccessView* a) const {
+    for (const AccessView& p : prefetches_) {
+      const double ahead = (p.start - a->start) * a->element_bytes;
+      if (p.buffer != a->buffer || ahead <= 0) continue;
+      a->ahead_bytes = a->ahead_bytes > 0 ? std::min(a->ahead_bytes, ahead) : ahead;
+    }
   }
 
   // Lines and elements touched, from the innermost loop outwards.
@@ -345,7 +360,7 @@ class Walker {
   std::vector<const tir::ExprNode*> counted_;      // loads of the store at hand
   std::unordered_set<const tir::ExprNode*> seen_;  // operations of it
   int guards_ = 0;
-  bool prefetches_ = false;
+  std::vector<AccessView> prefetches_;  // that stand around the statement at hand
   std::vector<StoreView> stores_;
 };
 

@@ -33,6 +33,8 @@ struct AccessView {
   bool predicated = false;
   bool constant = false;    // a parameter that never changes, such as weights
   double buffer_bytes = 0;  // of the whole buffer
+  double ahead_bytes = 0;   // how far ahead of the access a prefetch beside it touches; 0: none
+  double start = 0;         // element of the flat buffer that all loops at zero read
   int element_bytes = 4;
   tir::Scope scope = tir::Scope::kParam;
   int dims = 0;
@@ -59,10 +61,10 @@ struct StoreView {
   std::vector<LoopView> loops;  // outermost first
   std::vector<AccessView> accesses;
   Operations operations;
-  bool reduces = false;     // reads what it writes
-  bool prefetches = false;  // a prefetch stands beside it
-  int guards = 0;           // conditions around it
-  double iterations = 1;    // product of the extents
+  bool reduces = false;   // reads what it writes
+  int prefetches = 0;     // of lines, that stand beside it
+  int guards = 0;         // conditions around it
+  double iterations = 1;  // product of the extents
 };
 
 // Every store of the function in order. `constants`: buffers of the function that never change.

@@ -148,7 +148,7 @@ void FillStore(const Context& c, float* f) {
       Log(e.inside_l2),
       static_cast<float>(e.latency_cycles / std::max(1.0, e.body_cycles)),
       static_cast<float>(e.parallel / (rounds * std::max(1, c.threads))),
-      s.prefetches ? 1.0F : 0.0F,
+      s.prefetches > 0 ? 1.0F : 0.0F,
       s.accesses[0].scope == Scope::kStack ? 1.0F : 0.0F,
       static_cast<float>(c.threads),
   };

@@ -230,11 +230,13 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
     double need = e->result_vectors + e->operand_vectors + 1;
     spilled = std::max(0.0, need - target.vector_registers) * steps;
   }
-  double loads = e->body_loads + 2 * spilled;
+  // A prefetch is a load that nothing waits for.
+  double loads = e->body_loads + 2 * spilled + s.prefetches;
   double stores = e->body_stores + spilled;
   double guards = s.guards * (target.masked_vectors ? 0.5 : 4.0) * repeat;
   double issue =
       (e->body_operations + 0.5 * loads + stores + 2 * scattered + guards) / c.issue_width;
+  e->body_instructions = e->body_operations + loads + stores + 2 * scattered + guards + 2;
   double arithmetic = e->body_operations / c.fma_per_cycle, loading = loads / c.loads_per_cycle;
   double cycles = std::max({arithmetic, loading, stores / c.stores_per_cycle, issue}) +
                   c.conflict * std::min(arithmetic, loading);
@@ -244,6 +246,32 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
     cycles = std::max(cycles, e->latency_cycles);
   }
   e->body_cycles = cycles + slow + guards * 0.25 + scattered * 0.5;
+}
+
+// While lines come from memory: the share of a thread's work that is done then, and how long that
+// takes for as many lines at a time as are asked for.
+struct Waiting {
+  double share = 0;
+  double us = 0;
+};
+
+Waiting WaitForMemory(const StoreView& s, const Body& body, const StoreEstimate& e, double trips,
+                      double workers, const Target& target, const PriorConstants& c) {
+  Waiting waiting;
+  for (size_t i = 0; i < s.accesses.size(); ++i) {
+    const AccessView& a = s.accesses[i];
+    if (e.traffic[i][2] == 0 || !a.read) continue;
+    double a_body = a.footprint[body.first].lines;  // new ones of one body
+    if (body.first > 0 && a.stride[body.first - 1] != 0) {
+      const auto extent = static_cast<double>(s.loops[body.first - 1].extent);
+      a_body = std::min(a_body, a.footprint[body.first - 1].lines / extent);
+    }
+    waiting.share = std::max(waiting.share, std::min(1.0, e.traffic[i][2] / a_body / trips));
+    const double travelling = std::max(1.0, c.window * a_body / e.body_instructions) +
+                              c.ahead_used * a.ahead_bytes / target.line_bytes;
+    waiting.us = std::max(waiting.us, e.traffic[i][2] / workers * c.memory_ns * 1e-3 / travelling);
+  }
+  return waiting;
 }
 
 }  // namespace
@@ -299,10 +327,13 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
   e.l2_us = into_l1 * line / shared_out(rates.Gbytes(Level::kL2, busy) * 1e3);
   e.l3_us = into_l2 * line / shared_out(rates.Gbytes(Level::kL3, busy) * 1e3);
   e.memory_us = into_l3 * line / shared_out(rates.Gbytes(Level::kMemory, busy) * 1e3);
-  const double most = std::max({e.compute_us, e.l2_us, e.l3_us, e.memory_us});
-  const double sum = e.compute_us + e.l2_us + e.l3_us + e.memory_us;
-  e.total_us = most + c.shown * (sum - most);
-  if (e.memory_us < most) e.total_us += (c.memory_shown - c.shown) * e.memory_us;
+  const double most = std::max({e.compute_us, e.l2_us, e.l3_us});
+  const double near_us = most + c.shown * (e.compute_us + e.l2_us + e.l3_us - most);
+  // The passes that wait for memory, and the others.
+  const Waiting waiting = WaitForMemory(s, body, e, trips, nest.workers, target, c);
+  const double first_us = near_us * waiting.share;
+  const double slowest = std::max({first_us, e.memory_us, waiting.us});
+  e.total_us = near_us - first_us + slowest + c.shown * std::min(first_us, e.memory_us);
   return e;
 }
 

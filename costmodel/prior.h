@@ -10,6 +10,11 @@
 // A kernel is taken to stand in a model: what it touches first comes from where the model left it.
 // Constants were pushed out by other kernels' (from a megabyte on out of all caches, as
 // measurements have it, worker/runner/cold_constants.h), activations were just written.
+//
+// What comes from memory is waited for while it comes for the first time, in one of how ever many
+// passes over it: a pass takes no less than its lines take one after another, as many at a time as
+// the core's window of instructions and a prefetch ahead of it hold. The other passes find it in a
+// cache.
 #pragma once
 
 #include <vector>
@@ -24,13 +29,14 @@ struct StoreEstimate {
   double body_cycles = 0;
   double body_operations = 0;  // vector instructions of arithmetic
   double body_loads = 0, body_stores = 0, body_gathers = 0;
-  double unroll = 1;           // bodies of the statement in it, vectors as one
-  double lanes = 1;            // of the vector loop
-  double serial = 1;           // extent of the innermost serial loop
-  double result_vectors = 0;   // registers of the result, if it lies in registers
-  double operand_vectors = 0;  // registers of operands that are kept
-  double latency_cycles = 0;   // lower bound of the accumulation
-  double parallel = 1;         // iterations of the parallel loop
+  double body_instructions = 0;  // all of these, what is spilled and the loop's own
+  double unroll = 1;             // bodies of the statement in it, vectors as one
+  double lanes = 1;              // of the vector loop
+  double serial = 1;             // extent of the innermost serial loop
+  double result_vectors = 0;     // registers of the result, if it lies in registers
+  double operand_vectors = 0;    // registers of operands that are kept
+  double latency_cycles = 0;     // lower bound of the accumulation
+  double parallel = 1;           // iterations of the parallel loop
   // Microseconds on the schedule's threads.
   double compute_us = 0, l2_us = 0, l3_us = 0, memory_us = 0, total_us = 0;
   // Per access of the store: lines that all threads move into L1, L2 and L3.
@@ -46,7 +52,9 @@ struct PriorConstants {
   double call_cycles = 10;           // of an intrinsic call, a vector
   double conflict = 0.1;             // of the lesser of arithmetic and loads, what is not hidden
   double shown = 0.08;               // of the lesser costs, how much the largest one does not hide
-  double memory_shown = 0.35;        // of memory's time, what other work does not hide
+  double window = 400;               // instructions that a core looks ahead of the oldest one
+  double memory_ns = 100;            // until a line comes from memory
+  double ahead_used = 0.5;           // of the lines that a prefetch is ahead, how many travel
   double loop_cycles = 0.4;          // of one iteration of a serial loop
   double cache_share = 0.75;         // of a cache that a nest may fill
   double shared_cache_share = 0.25;  // of one that other cores and programs use too

@@ -17,6 +17,8 @@ using tir::ExprKind;
 using tir::Scope;
 using tir::Stmt;
 
+constexpr size_t kMostTouches = 16;  // of one prefetch
+
 class Emitter {
  public:
   Emitter(Plan plan, const Target& target)
@@ -311,24 +313,41 @@ class Emitter {
         ahead[p.loops[i].var->var_id()] = tir::Index(0);
         if (p.loops[i].base) ahead[p.loops[i].base->var_id()] = tir::Index(0);
       }
-      // Loops inside that move along the last dimension give the extent to touch.
+      // Loops inside that move along the last dimension give the extent to touch; unrolled ones
+      // that move along another repeat it, as steps of a reduction do.
       int64_t span = 1;
+      std::vector<std::vector<int64_t>> steps;  // by touch: by how much it moves each dimension
+      steps.emplace_back(e->indices().size(), 0);
       for (size_t d = 0; d < e->indices().size(); ++d) {
         Expr value = tir::Substitute(e->indices()[d], map);
-        if (d + 1 == e->indices().size()) {
-          tir::Affine a = tir::ToAffine(value, plan_.bounds);
-          for (size_t i = f.loop + 1; i < p.loops.size(); ++i) {
-            int64_t c = a.CoefficientOf(p.loops[i].var->var_id());
-            span += std::max<int64_t>(c, 0) * (p.loops[i].extent - 1);
+        tir::Affine a = tir::ToAffine(value, plan_.bounds);
+        for (size_t i = f.loop + 1; i < p.loops.size(); ++i) {
+          const Loop& loop = p.loops[i];
+          const int64_t c = a.CoefficientOf(loop.var->var_id());
+          if (d + 1 == e->indices().size()) {
+            span += std::max<int64_t>(c, 0) * (loop.extent - 1);
+          } else if (c > 0 && loop.bind == Bind::kUnroll) {
+            const size_t known = steps.size();
+            for (int64_t n = 1; n < loop.extent && steps.size() < kMostTouches; ++n) {
+              for (size_t k = 0; k < known; ++k) {
+                steps.push_back(steps[k]);
+                steps.back()[d] += n * c;
+              }
+            }
           }
         }
         index.push_back(tir::Simplify(tir::Substitute(value, ahead), plan_.bounds));
       }
-      int64_t line = target_.line_bytes / ByteSize(program_.tensors[tensor].dtype);
-      for (int64_t at = 0; at < std::min<int64_t>(span, 16 * line); at += line) {
-        std::vector<Expr> there = BufferIndex(tensor, index);
-        there.back() = there.back() + tir::Index(at);
-        touches.push_back(tir::Prefetch(tensor, there, 3));
+      const int64_t line = target_.line_bytes / ByteSize(program_.tensors[tensor].dtype);
+      for (const std::vector<int64_t>& step : steps) {
+        for (int64_t at = 0; at < span && touches.size() < kMostTouches; at += line) {
+          std::vector<Expr> there = BufferIndex(tensor, index);
+          for (size_t d = 0; d < step.size(); ++d) {
+            if (step[d] != 0) there[d] = there[d] + tir::Index(step[d]);
+          }
+          if (at != 0) there.back() = there.back() + tir::Index(at);
+          touches.push_back(tir::Prefetch(tensor, there, 3));
+        }
       }
       return true;
     });

@@ -228,6 +228,40 @@ TEST(Prior, ConstantsComeFromMemoryAndActivationsFromACache) {
   EXPECT_EQ(memory_us({b}, 256), 0);   // half a megabyte stays in the last cache
 }
 
+// Each step of the reduction touches what `steps` later ones read of b.
+tir::Function Prefetching(tir::Function f, int64_t steps) {
+  std::vector<tir::Stmt> loops;  // io, jo, r
+  for (tir::Stmt s = f.body; loops.size() < 3; s = s->body()) loops.push_back(s);
+  Expr ahead = loops[2]->var + tir::Index(steps);
+  tir::Stmt s =
+      tir::Block({tir::Prefetch(1, {ahead, loops[1]->var * tir::Index(16)}, 3), loops[2]->body()});
+  for (size_t l = 3; l-- > 0;) s = tir::For(loops[l]->var, 0, loops[l]->extent, loops[l]->bind, s);
+  f.body = s;
+  return f;
+}
+
+TEST(Access, SeesHowFarAheadAPrefetchIs) {
+  StoreView s = ViewStores(Prefetching(Matmul(64, 128, 32, 4, 16), 6), Avx512())[0];
+  EXPECT_EQ(s.prefetches, 1);
+  for (const AccessView& a : s.accesses) EXPECT_EQ(a.ahead_bytes, a.buffer == 1 ? 6 * 128 * 4 : 0);
+}
+
+TEST(Prior, APrefetchShortensTheWaitForMemoryAlone) {
+  const int b = 1;
+  auto us = [&](int64_t m, int64_t steps, std::vector<int> constants) {
+    tir::Function f = Matmul(m, 1024, 512, 8, 16);
+    if (steps > 0) f = Prefetching(f, steps);
+    return EstimateStore(ViewStores(f, Avx512(), constants)[0], Avx512(), 1).total_us;
+  };
+  // One row of tiles: all of b comes from memory while it is multiplied.
+  EXPECT_GT(us(8, 0, {b}), 1.5 * us(8, 0, {}));
+  EXPECT_LT(us(8, 8, {b}), us(8, 0, {b}));
+  EXPECT_LE(us(8, 32, {b}), us(8, 8, {b}));
+  EXPECT_GE(us(8, 8, {}), us(8, 0, {}));  // what is in a cache needs none
+  // Of eight rows of tiles only the first waits, for as long.
+  EXPECT_NEAR(us(64, 0, {b}) - us(64, 0, {}), us(8, 0, {b}) - us(8, 0, {}), 0.3 * us(8, 0, {b}));
+}
+
 TEST(Prior, FollowsTheTargetsRates) {
   StoreView s = ViewStores(Matmul(512, 512, 512, 8, 16), Avx512())[0];
   Target t = Avx512();

@@ -32,7 +32,9 @@ using costmodel::PriorConstants;
 const std::map<std::string, double PriorConstants::*> kConstants = {
     {"conflict", &PriorConstants::conflict},
     {"shown", &PriorConstants::shown},
-    {"memory_shown", &PriorConstants::memory_shown},
+    {"window", &PriorConstants::window},
+    {"memory_ns", &PriorConstants::memory_ns},
+    {"ahead_used", &PriorConstants::ahead_used},
     {"call_cycles", &PriorConstants::call_cycles},
     {"loop_cycles", &PriorConstants::loop_cycles},
     {"cache_share", &PriorConstants::cache_share},

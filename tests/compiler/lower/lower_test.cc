@@ -171,6 +171,28 @@ TEST(Lower, PackedMatmulWithTails) {
   ExpectRight(MatmulBiasRelu(13, 41, 10), PackedMatmul(41, 10, 4, 2, Edge::kClip));
 }
 
+// The prefetches in the statement.
+int Prefetches(const tir::Stmt& s) {
+  int n = s->kind == tir::StmtKind::kPrefetch ? 1 : 0;
+  for (const tir::Stmt& child : s->children) n += Prefetches(child);
+  return n;
+}
+
+TEST(Lower, PrefetchesTheLinesOfUnrolledSteps) {
+  Schedule s = PackedMatmul(64, 10, 4, 2, Edge::kDivides);
+  const te::Program p = MatmulBiasRelu(12, 64, 10);
+  s.stages[1].prefetches[0].tensor = static_cast<int>(p.tensors.size());  // the packed weight
+  Result<Lowered> lowered = LowerToLoops(p, s, Avx512());
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  EXPECT_EQ(Prefetches(lowered->function.body), 2);  // a step's two vectors
+  s.stages[1].groups[2].factors = {2};
+  s.stages[1].order.insert(s.stages[1].order.begin() + 2, {2, 1, Bind::kUnroll});
+  lowered = LowerToLoops(p, s, Avx512());
+  ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+  EXPECT_EQ(Prefetches(lowered->function.body), 4);
+  ExpectRight(p, s);
+}
+
 // Whether a store or load in the statement has a predicate.
 bool Masked(const tir::Stmt& s) {
   bool masked = static_cast<bool>(s->predicate);
