@@ -85,12 +85,14 @@ constexpr std::string_view kBufferNames[kBufferFeatures] = {
     "predicated",    // 1: read under a mask
 };
 
+constexpr int kShare = 31;
+static_assert(kStoreNames[kShare] == "share");
+
 struct Context {
   const StoreView& store;
   const StoreEstimate& estimate;
   const Target& target;
   int threads;
-  double program_us;
 };
 
 void FillStore(const Context& c, float* f) {
@@ -138,7 +140,7 @@ void FillStore(const Context& c, float* f) {
       Log(1000 * e.l3_us),
       Log(1000 * e.memory_us),
       Log(1000 * e.total_us),
-      static_cast<float>(e.total_us / std::max(1e-9, c.program_us)),
+      0,  // the share, which Join fills in
       Log(n * flops / std::max(1.0, bytes)),
       Log(bytes),
       Log(bytes / static_cast<double>(c.target.l1_bytes)),
@@ -211,17 +213,43 @@ FeatureVector Fill(const Context& c) {
 
 }  // namespace
 
-ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads,
-                                std::span<const int> constants) {
+NestFeatures ExtractNest(const tir::Function& function, const Target& target, int threads,
+                         std::span<const int> constants) {
   std::vector<StoreView> stores = ViewStores(function, target, constants);
   std::vector<StoreEstimate> estimates;
-  ProgramFeatures result;
-  result.prior_us = EstimateProgram(stores, target, threads, &estimates);
+  EstimateProgram(stores, target, threads, &estimates);
+  NestFeatures result;
   for (size_t i = 0; i < stores.size(); ++i) {
-    result.stores.push_back(Fill({stores[i], estimates[i], target, threads, result.prior_us}));
+    result.stores.push_back(Fill({stores[i], estimates[i], target, threads}));
+    result.us.push_back(estimates[i].total_us);
+  }
+  return result;
+}
+
+ProgramFeatures Join(std::span<const NestFeatures* const> nests) {
+  ProgramFeatures result;
+  size_t count = 0;
+  for (const NestFeatures* nest : nests) {
+    count += nest->stores.size();
+    for (double us : nest->us) result.prior_us += us;
+  }
+  result.stores.reserve(std::max<size_t>(count, 1));
+  for (const NestFeatures* nest : nests) {
+    for (size_t i = 0; i < nest->stores.size(); ++i) {
+      result.stores.push_back(nest->stores[i]);
+      result.stores.back()[kShare] =
+          static_cast<float>(nest->us[i] / std::max(1e-9, result.prior_us));
+    }
   }
   if (result.stores.empty()) result.stores.emplace_back();
   return result;
+}
+
+ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads,
+                                std::span<const int> constants) {
+  const NestFeatures all = ExtractNest(function, target, threads, constants);
+  const NestFeatures* nests[] = {&all};
+  return Join(nests);
 }
 
 std::string_view FeatureName(int position) {

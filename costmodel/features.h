@@ -26,6 +26,18 @@ struct ProgramFeatures {
   double prior_us = 0;                // the analytic estimate of the whole program
 };
 
+// Of some of a program's loop nests: what depends on the others is left to Join().
+struct NestFeatures {
+  std::vector<FeatureVector> stores;
+  std::vector<double> us;  // the prior's estimate of each
+};
+
+NestFeatures ExtractNest(const tir::Function& function, const Target& target, int threads,
+                         std::span<const int> constants = {});
+
+// Of the program that consists of the nests, in order: the same as ExtractFeatures of all of it.
+ProgramFeatures Join(std::span<const NestFeatures* const> nests);
+
 // Of a function from lower::LowerToLoops, its loops still annotated. `threads` is the schedule's;
 // `constants`: buffers of the function that never change.
 ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads,

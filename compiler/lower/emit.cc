@@ -28,11 +28,12 @@ class Emitter {
     AddBuffers();
     std::vector<Stmt> body;
     for (int id : program_.outputs) {
+      if (plan_.root.value_or(-1) >= 0) break;
       const tir::Buffer& b = out_.function.buffers[id];
       body.push_back(FillHalo(b, id, target_.Lanes(ByteSize(b.dtype)), plan_));
     }
     for (size_t s = 0; s < plan_.stages.size(); ++s) {
-      if (PlaceOf(static_cast<int>(s)).kind == PlaceKind::kRoot) {
+      if (PlaceOf(static_cast<int>(s)).kind == PlaceKind::kRoot && plan_.stages[s].has_loops) {
         body.push_back(EmitStage(static_cast<int>(s)));
       }
     }
@@ -63,7 +64,8 @@ class Emitter {
       b.shape = tensor.shape;
       b.halo_before = tensor.halo_before;
       b.halo_after = tensor.halo_after;
-      if (tensor.producer >= 0 && PlaceOf(tensor.producer).kind == PlaceKind::kAt) {
+      if (tensor.producer >= 0 && PlaceOf(tensor.producer).kind == PlaceKind::kAt &&
+          plan_.stages[tensor.producer].has_loops) {
         b.scope = plan_.schedule->stages[tensor.producer].scope;
         const StagePlan& p = plan_.stages[tensor.producer];
         b.shape.assign(p.region_extent.begin(),
@@ -72,8 +74,10 @@ class Emitter {
         if (b.scope == Scope::kStack) AlignRows(b);
       } else {
         b.scope = Scope::kWorkspace;
-        bool inlined = tensor.producer >= 0 && PlaceOf(tensor.producer).kind == PlaceKind::kInline;
-        if (inlined || packed_as[t] >= 0) {  // in the table alone: nothing reads or stores it
+        const PlaceKind kind =
+            tensor.producer < 0 ? PlaceKind::kRoot : PlaceOf(tensor.producer).kind;
+        if (kind == PlaceKind::kInline || kind == PlaceKind::kAt ||
+            packed_as[t] >= 0) {  // in the table alone: nothing reads or stores it
           b.scope = Scope::kStack;
           b.shape.assign(b.shape.size(), 1);
         }

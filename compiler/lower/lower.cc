@@ -22,4 +22,10 @@ Result<Lowered> LowerAlternative(const te::Program& chosen, const schedule::Sche
   return Emit(std::move(plan), target);
 }
 
+Result<Lowered> LowerNest(const te::Program& stepped, const schedule::Schedule& schedule,
+                          const Target& target, int root) {
+  TEMPER_ASSIGN_OR_RETURN(Plan plan, MakePlan(stepped, schedule, root));
+  return Emit(std::move(plan), target);
+}
+
 }  // namespace temper::lower

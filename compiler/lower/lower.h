@@ -35,6 +35,13 @@ Result<Lowered> LowerToLoops(const te::Program& program, const schedule::Schedul
 Result<Lowered> LowerAlternative(const te::Program& chosen, const schedule::Schedule& schedule,
                                  const Target& target);
 
+// The loop nest of stage `root` alone, which no other nest changes; -1: the zeros of halos, which
+// come before all of them. The nests of all stages at root, in their order, are LowerAlternative's.
+// REQUIRES that `stepped` is schedule::ApplySteps(chosen, schedule.steps) and that
+// schedule::CheckStages(stepped, schedule) is OK.
+Result<Lowered> LowerNest(const te::Program& stepped, const schedule::Schedule& schedule,
+                          const Target& target, int root);
+
 // Vectorizes, unrolls, simplifies. In debug builds the verifier runs after each pass.
 Result<tir::Function> Finish(const tir::Function& function, const Target& target);
 

@@ -21,8 +21,9 @@ constexpr size_t kMostSeen = 64;  // more would cost more to find than to work o
 
 class Planner {
  public:
-  Planner(const te::Program& program, const schedule::Schedule& schedule)
+  Planner(const te::Program& program, const schedule::Schedule& schedule, std::optional<int> root)
       : program_(program), schedule_(schedule) {
+    plan_.root = root;
     plan_.program = &program;
     plan_.schedule = &schedule;
     plan_.next_var = program.next_var;
@@ -54,7 +55,9 @@ class Planner {
   void InlineBodies() {
     for (size_t s = 0; s < program_.stages.size(); ++s) {
       PlaceKind kind = Place(static_cast<int>(s)).kind;
-      plan_.stages[s].has_loops = kind == PlaceKind::kRoot || kind == PlaceKind::kAt;
+      plan_.stages[s].has_loops =
+          (kind == PlaceKind::kRoot || kind == PlaceKind::kAt) && Wanted(static_cast<int>(s));
+      if (!plan_.stages[s].has_loops && kind != PlaceKind::kInline) continue;
       plan_.stages[s].body = program_.stages[s].body;
       if (!ReadsInlined(program_.stages[s].body)) continue;
       plan_.stages[s].body = tir::Rewrite(program_.stages[s].body, [&](const Expr& e) -> Expr {
@@ -69,6 +72,11 @@ class Planner {
         return tir::Substitute(plan_.stages[producer].body, map);
       });
     }
+  }
+
+  bool Wanted(int s) const {
+    while (Place(s).kind == PlaceKind::kAt) s = Place(s).stage;
+    return !plan_.root || *plan_.root == s;
   }
 
   bool ReadsInlined(const Expr& body) const {
@@ -309,8 +317,9 @@ tir::Expr Plan::NewVar(const std::string& name, int64_t lo, int64_t hi) {
   return tir::Var(id, name);
 }
 
-Result<Plan> MakePlan(const te::Program& program, const schedule::Schedule& schedule) {
-  return Planner(program, schedule).Run();
+Result<Plan> MakePlan(const te::Program& program, const schedule::Schedule& schedule,
+                      std::optional<int> root) {
+  return Planner(program, schedule, root).Run();
 }
 
 }  // namespace temper::lower

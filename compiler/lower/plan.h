@@ -8,6 +8,7 @@
 // are not affine need the whole axis.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/schedule/schedule.h"
@@ -42,6 +43,7 @@ struct StagePlan {
 struct Plan {
   const te::Program* program = nullptr;
   const schedule::Schedule* schedule = nullptr;
+  std::optional<int> root;  // only the loop nest of this stage is planned; none: all
   std::vector<StagePlan> stages;
   tir::Bounds bounds;  // of every loop variable
   int next_var = 0;
@@ -51,7 +53,8 @@ struct Plan {
 
 // REQUIRES: schedule::CheckStages(program, schedule). FAILED_PRECONDITION where factors do not
 // divide a region or a region does not fit. `program` has the steps applied and must outlive the
-// plan, as must the schedule.
-Result<Plan> MakePlan(const te::Program& program, const schedule::Schedule& schedule);
+// plan, as must the schedule. `root`: the stage at root whose nest alone is wanted, -1 for none.
+Result<Plan> MakePlan(const te::Program& program, const schedule::Schedule& schedule,
+                      std::optional<int> root = std::nullopt);
 
 }  // namespace temper::lower

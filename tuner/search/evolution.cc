@@ -4,8 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "tuner/search/evaluate.h"
-
 namespace temper::tuner {
 namespace {
 
@@ -14,9 +12,13 @@ constexpr double kRandomShare = 0.1;  // of later generations
 
 class Evolution {
  public:
-  Evolution(const Space& space, const costmodel::CostModel& model, const EvolutionOptions& options,
-            Rng& rng)
-      : space_(space), model_(model), options_(options), rng_(rng) {}
+  Evolution(Describer& describer, const costmodel::CostModel& model,
+            const EvolutionOptions& options, Rng& rng)
+      : describer_(describer),
+        space_(describer.space()),
+        model_(model),
+        options_(options),
+        rng_(rng) {}
 
   std::vector<Scored> Run(const std::vector<Decision>& parents) {
     std::vector<Decision> population = First(parents);
@@ -74,7 +76,7 @@ class Evolution {
     for (const Decision& decision : population) {
       if (!known_.insert(decision).second) continue;
       schedule::Schedule schedule = space_.Emit(decision);
-      auto features = Describe(space_, schedule);
+      auto features = describer_.Describe(schedule);
       if (!features.ok()) continue;
       all_.push_back({decision, std::move(schedule), std::move(*features), 0});
     }
@@ -86,6 +88,7 @@ class Evolution {
                      [](const Scored& a, const Scored& b) { return a.score > b.score; });
   }
 
+  Describer& describer_;
   const Space& space_;
   const costmodel::CostModel& model_;
   const EvolutionOptions& options_;
@@ -96,10 +99,10 @@ class Evolution {
 
 }  // namespace
 
-std::vector<Scored> Evolve(const Space& space, const costmodel::CostModel& model,
+std::vector<Scored> Evolve(Describer& describer, const costmodel::CostModel& model,
                            const std::vector<Decision>& parents, const EvolutionOptions& options,
                            Rng& rng) {
-  return Evolution(space, model, options, rng).Run(parents);
+  return Evolution(describer, model, options, rng).Run(parents);
 }
 
 }  // namespace temper::tuner

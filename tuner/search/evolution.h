@@ -1,10 +1,11 @@
-// One round of evolution over a space, ranked by a cost model; no measurement.
+// One round of evolution over the describer's space, ranked by a cost model; no measurement.
 #pragma once
 
 #include <vector>
 
 #include "base/rng.h"
 #include "costmodel/cost_model.h"
+#include "tuner/search/evaluate.h"
 #include "tuner/space/space.h"
 
 namespace temper::tuner {
@@ -25,8 +26,14 @@ struct EvolutionOptions {
 
 // Every legal schedule met on the way, each decision once, best first. `parents` seed the first
 // population and may be empty. Deterministic for a seed.
-std::vector<Scored> Evolve(const Space& space, const costmodel::CostModel& model,
+std::vector<Scored> Evolve(Describer& describer, const costmodel::CostModel& model,
                            const std::vector<Decision>& parents, const EvolutionOptions& options,
                            Rng& rng);
+inline std::vector<Scored> Evolve(const Space& space, const costmodel::CostModel& model,
+                                  const std::vector<Decision>& parents,
+                                  const EvolutionOptions& options, Rng& rng) {
+  Describer describer(&space);
+  return Evolve(describer, model, parents, options, rng);
+}
 
 }  // namespace temper::tuner

@@ -27,7 +27,9 @@ std::vector<Space> SpacesOf(const te::Program& program, const Target& target, in
 }
 
 TaskSearch::TaskSearch(std::vector<Space> spaces, uint64_t seed, const SearchOptions& options)
-    : spaces_(std::move(spaces)), options_(options), rng_(seed) {}
+    : spaces_(std::move(spaces)), options_(options), rng_(seed) {
+  for (const Space& space : spaces_) describers_.emplace_back(&space);
+}
 
 // What a round of evolution finds in each space, the best of all first; but of every space the
 // best `fair_share` of `n` come before, so that no alternative is dropped unmeasured.
@@ -48,7 +50,7 @@ std::vector<Scored> TaskSearch::Ranked(int n, const costmodel::CostModel& model)
       if (elites_.size() < kManyElites && hint.space == i) parents.push_back(hint.decision);
     }
     size_t taken = 0;
-    for (Scored& s : Evolve(spaces_[i], model, parents, evolution, rng_)) {
+    for (Scored& s : Evolve(describers_[i], model, parents, evolution, rng_)) {
       bool fresh = seen_.count(schedule::ScheduleHash(s.schedule)) == 0;
       (fresh && taken < fair ? first : rest).push_back(std::move(s));
       if (fresh) ++taken;
@@ -80,11 +82,19 @@ void TaskSearch::Suggest(size_t space, Decision decision) {
   hints_.push_back({space, std::move(decision), 0});
 }
 
+// How many of `n` proposals a share of all comes to, what earlier ones left over included: batches
+// are small while a search is young.
+int TaskSearch::Due(double share, int n, double* due) {
+  *due += share * n;
+  const int whole = std::clamp(static_cast<int>(*due + 1e-9), 0, n);
+  *due -= whole;
+  return whole;
+}
+
 std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model) {
   std::vector<Scored> chosen;
   if (n <= 0) return chosen;
-  auto randoms = static_cast<int>(std::lround(n * options_.random_share));
-  if (n == 1) randoms = rng_.Chance(options_.random_share) ? 1 : 0;
+  const int randoms = Due(options_.random_share, n, &random_due_);
   auto hints = static_cast<int>(std::lround(n * options_.hint_share));
   for (; next_hint_ < hints_.size() && hints > 0; ++next_hint_) {
     const Elite& hint = hints_[next_hint_];
@@ -95,7 +105,7 @@ std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model
   }
   std::vector<Scored> ranked;
   if (randoms < n) ranked = Ranked(n, model);
-  auto priors = static_cast<int>(n * options_.prior_share);
+  const int priors = Due(options_.prior_share, n, &prior_due_);
   auto take = [&](Scored& s) {
     if (s.schedule.stages.empty()) return;  // taken before
     if (!seen_.insert(schedule::ScheduleHash(s.schedule)).second) return;

@@ -65,18 +65,21 @@ class TaskSearch {
   const std::vector<Elite>& elites() const { return elites_; }
 
  private:
+  static int Due(double share, int n, double* due);
   std::vector<Scored> Ranked(int n, const costmodel::CostModel& model);
   // The schedule of a decision if it is legal and was not seen; it is seen from then on.
   std::optional<Scored> Fresh(const Space& space, Decision decision,
                               const costmodel::CostModel& model);
 
   std::vector<Space> spaces_;
+  std::vector<Describer> describers_;  // of each space
   SearchOptions options_;
   Rng rng_;
   std::set<Hash> seen_;
   std::vector<Elite> elites_;
-  std::vector<Elite> hints_;  // suggested, without times
-  size_t next_hint_ = 0;      // the first that was not proposed
+  std::vector<Elite> hints_;               // suggested, without times
+  size_t next_hint_ = 0;                   // the first that was not proposed
+  double random_due_ = 0, prior_due_ = 0;  // what is left of a proposal, 0 to 1
   int failures_ = 0;
 };
 

@@ -76,6 +76,7 @@ struct RunnerService::Loaded {
   std::unique_ptr<Candidate> kernel;
   std::vector<void*> args;
   GuardedBuffer workspace;
+  double first_seconds = 0;  // of the run whose result was checked
 
   int Run(temper_context* context) const {
     return kernel->info().kernel(context, args.data(), workspace.data());
@@ -217,7 +218,9 @@ Status RunnerService::Check(Workload& workload, int fd, double error_scale, Load
     // Not-a-number everywhere: an element that is not written shows.
     std::memset(pointer, 0xff, static_cast<size_t>(outputs.buffers[i].bytes()));
   }
+  auto start = SteadyClock::now();
   int code = loaded.Run(temper_pool_context(pool_));
+  loaded.first_seconds = Since(start);
   Status untouched = workload.operands->CheckUntouched();
   if (!untouched.ok()) {
     workload.spoiled = true;
@@ -277,6 +280,7 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
   temper_context* context = temper_pool_context(pool_);
   for (int i : right) {
     const Loaded& kernel = loaded[static_cast<size_t>(i)];
+    options.first_seconds.push_back(kernel.first_seconds);
     auto cold = request.warm_constants() ? std::vector<std::pair<const void*, int64_t>>()
                                          : ColdConstants(*kernel.kernel, kernel.args);
     kernels.push_back([&kernel, context, cold](int runs) {

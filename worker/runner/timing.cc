@@ -8,7 +8,10 @@ namespace {
 
 // Surely slower: even the fastest sample is behind the incumbent by so much.
 constexpr double kClearlySlower = 1.15;
-constexpr double kFarSlower = 1.6;  // one sample is enough then
+constexpr double kFarSlower = 1.6;      // one sample is enough then
+constexpr double kFarSlowerCold = 2.5;  // of a first run, which also maps memory
+constexpr double kLongRun = 1e-3;       // seconds of a run that is a sample by itself
+constexpr double kSlowerLong = 1.05;    // of two such samples
 constexpr int kFewSamples = 3;
 constexpr int kMinSamples = 5;
 // Of a round's time, what runs of the control may take beyond the first: slow kernels have few
@@ -20,7 +23,9 @@ struct State {
   int runs = 1;                 // a sample
   std::vector<double> seconds;  // a run
   std::vector<double> controls;
+  double once = 0;  // seconds of the run that warms up
   double spent = 0;
+  bool long_runs = false;
   bool done = false;
   bool stopped_early = false;
 };
@@ -42,7 +47,19 @@ bool CannotWin(const State& state, const TimingOptions& options) {
   double best_us =
       *std::min_element(state.seconds.begin(), state.seconds.end()) * 1e6 / DriftOf(state, options);
   if (best_us > options.incumbent_us * kFarSlower) return true;
+  if (state.long_runs && state.seconds.size() >= 2 &&
+      best_us > options.incumbent_us * kSlowerLong) {
+    return true;
+  }
   return state.seconds.size() >= kFewSamples && best_us > options.incumbent_us * kClearlySlower;
+}
+
+// Whether the very first run says enough of a kernel.
+bool IsHopeless(double first_seconds, const std::vector<double>& controls,
+                const TimingOptions& options) {
+  if (options.precise || options.incumbent_us <= 0 || first_seconds < kLongRun) return false;
+  const double drift = controls.empty() ? 1 : Median(controls) / options.control_reference_seconds;
+  return first_seconds * 1e6 / drift > options.incumbent_us * kFarSlowerCold;
 }
 
 bool KnownWellEnough(const State& state, const TimingOptions& options, double share) {
@@ -77,33 +94,51 @@ std::vector<TimingResult> TimeInTurns(const std::vector<std::function<double(int
   std::vector<State> states(kernels.size());
   const double share =
       options.budget_seconds / static_cast<double>(std::max<size_t>(kernels.size(), 1));
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    double once = std::max(kernels[i](1), 1e-9);  // warms caches and predictors, too
-    states[i].spent += once;
-    states[i].runs =
-        static_cast<int>(std::clamp(std::ceil(options.sample_seconds / once), 1.0, 10000.0));
-  }
-  int control_runs = 0;  // a round
-  if (options.control_reference_seconds > 0) {
-    double round = 0;
-    for (const State& state : states) round += state.spent * state.runs;
-    control_runs = static_cast<int>(std::clamp(
-        kControlShare * round / options.control_reference_seconds, 1.0, 1.0 * kMaxControls));
-  }
   std::vector<double> controls;  // of a round
-  for (bool busy = !kernels.empty(); busy;) {
-    busy = false;
+  auto run_controls = [&](double round_seconds) {
     controls.clear();
-    for (int i = 0; i < control_runs; ++i) controls.push_back(control());
+    if (options.control_reference_seconds <= 0) return;
+    const double most = kControlShare * round_seconds / options.control_reference_seconds;
+    const int runs = static_cast<int>(std::clamp(most, 1.0, 1.0 * kMaxControls));
+    for (int i = 0; i < runs; ++i) controls.push_back(control());
+  };
+  auto take = [&](State& state, double seconds) {
+    state.seconds.push_back(seconds);
+    state.controls.insert(state.controls.end(), controls.begin(), controls.end());
+    if (CannotWin(state, options)) state.done = state.stopped_early = true;
+    if (KnownWellEnough(state, options, share)) state.done = true;
+  };
+  bool busy = false;
+  double first_round = 0;
+  for (double seconds : options.first_seconds) first_round += seconds;
+  if (!kernels.empty()) run_controls(first_round);
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    State& state = states[i];
+    const double first = i < options.first_seconds.size() ? options.first_seconds[i] : 0;
+    if (IsHopeless(first, controls, options)) {
+      take(state, first);
+      state.done = state.stopped_early = true;
+      continue;
+    }
+    state.once = std::max(kernels[i](1), 1e-9);  // warms caches and predictors, too
+    state.spent += state.once;
+    state.runs =
+        static_cast<int>(std::clamp(std::ceil(options.sample_seconds / state.once), 1.0, 10000.0));
+    state.long_runs = state.once >= kLongRun && !options.precise;
+    if (state.long_runs) take(state, state.once);
+    busy = busy || !state.done;
+  }
+  while (busy) {
+    busy = false;
+    double round = 0;
+    for (const State& state : states) round += state.done ? 0 : state.once * state.runs;
+    run_controls(round);
     for (size_t i = 0; i < kernels.size(); ++i) {
       State& state = states[i];
       if (state.done) continue;
       double seconds = std::max(kernels[i](state.runs), 1e-9);
       state.spent += seconds;
-      state.seconds.push_back(seconds / state.runs);
-      state.controls.insert(state.controls.end(), controls.begin(), controls.end());
-      if (CannotWin(state, options)) state.done = state.stopped_early = true;
-      if (KnownWellEnough(state, options, share)) state.done = true;
+      take(state, seconds / state.runs);
       busy = busy || !state.done;
     }
   }

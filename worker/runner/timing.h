@@ -3,8 +3,9 @@
 // Kernels are timed in turns with each other and with a control kernel, because a core's speed
 // drifts: in each round the control runs once (more often where the round is long) and each kernel
 // for one sample of several runs. A kernel is done when its median is known well enough, when it
-// surely cannot beat the incumbent, or when the budget is spent. Times come from a function, so
-// that the rules can be tested with made-up times.
+// surely cannot beat the incumbent, or when the budget is spent. Of a kernel whose run takes a
+// millisecond or more each run is a sample, the one that warms up too: the search has no time to
+// run it often. Times come from a function, so that the rules can be tested with made-up times.
 #pragma once
 
 #include <functional>
@@ -19,6 +20,9 @@ struct TimingOptions {
   bool precise = false;  // no early stop
   double sample_seconds = 200e-6;
   double control_reference_seconds = 0;  // the control's time at a drift of 1; 0: no control
+  // What the very first run of each kernel took, when its result was checked; may be empty. With
+  // one that is long and far behind the incumbent the kernel is done.
+  std::vector<double> first_seconds;
 };
 
 struct TimingResult {

@@ -2,18 +2,19 @@
 //
 //   search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB]...
 //               [--except NAME-PART] [--trials 200] [--seconds S] [--seed 1] [--threads 1]
-//               [--fresh N] [--ahead N] [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER]
-//               [--constants cold|warm]
+//               [--fresh N] [--ahead N] [--keep DB] [--samples FILE] [--set OPTION=VALUE]...
+//               [--bin FOLDER] [--constants cold|warm]
 //
 // The model's heaviest task is tuned by the classes that tuner-server consists of, over a store in
 // memory. Modes: *random* draws candidates without any model; *prior* learns nothing; *model* is
 // the search as it is; *warm* is the same with the records of the databases --from (of the kernel's
 // own records none, nor of tasks whose name has --except in it). --fresh then measures N random
 // legal candidates that are no trials of the search, with what the trained model predicts for each.
-// --keep adds the run's records to a database; --ahead is how many candidates a young search keeps
-// ready, --set one of SearchOptions (tuner/search/task_search.h). With --constants warm a kernel's
-// large constants stay in the caches while it is timed, as in other tuners; else they are cold, as
-// in a model. `race_report.py` reads traces.
+// --keep adds the run's records to a database; --samples writes down what the cost model saw of
+// each trial and what came of it, for costmodel_replay; --ahead is how many candidates a young
+// search keeps ready, --set one of SearchOptions (tuner/search/task_search.h). With --constants
+// warm a kernel's large constants stay in the caches while it is timed, as in other tuners; else
+// they are cold, as in a model. `race_report.py` reads traces.
 //
 // A trace is text: a line `race KEY=VALUE...`, then a line a trial,
 //   KIND SECONDS US OUTCOME ALTERNATIVE PREDICTED_US PRIOR_US SCHEDULE
@@ -53,7 +54,7 @@ namespace temper::tuner {
 namespace {
 
 struct Flags {
-  std::string model, trace, mode = "model", except, keep, bin = OwnProgramFolder();
+  std::string model, trace, mode = "model", except, keep, samples, bin = OwnProgramFolder();
   std::vector<std::string> from;
   int64_t trials = 200;
   double seconds = 0;
@@ -87,11 +88,15 @@ bool Set(SearchOptions& options, const std::string& text) {
 class Racer final : public JobTuner {
  public:
   Racer(std::unique_ptr<ModelTuner> tuner, const TunerTask& task, const Target& target,
-        const TunerOptions& options, int fresh, std::FILE* trace, const Clock* clock)
+        const TunerOptions& options, int fresh, std::FILE* trace, std::FILE* samples,
+        const Clock* clock)
       : tuner_(std::move(tuner)),
+        program_(task.program),
+        target_(target),
         spaces_(SpacesOf(task.program, target, options.threads)),
         fresh_(fresh),
         trace_(trace),
+        samples_(samples),
         clock_(clock),
         start_(clock->NowSeconds()),
         rng_(options.seed + 1000) {}
@@ -130,6 +135,7 @@ class Racer final : public JobTuner {
                  clock_->NowSeconds() - start_, m.us, OutcomeName(m.outcome),
                  m.schedule.alternative, predicted.first, predicted.second,
                  schedule::ScheduleHash(m.schedule).ShortHex());
+      if (samples_ && !m.final && IsConclusive(m.outcome)) WriteSample(m, is_random);
       if (is_random) {
         random_.erase(random);
       } else {
@@ -152,6 +158,20 @@ class Racer final : public JobTuner {
   std::string SaveModel() const override { return tuner_->SaveModel(); }
 
  private:
+  // A line: whether it is a fresh one, microseconds (0: failed), the prior's, and for each store
+  // its features behind a bar.
+  void WriteSample(const Measured& m, bool is_random) {
+    auto features = Describe(program_, m.schedule, target_);
+    if (!features.ok()) return;
+    fmt::print(samples_, "{} {} {}", is_random ? 'r' : 't', m.outcome == Outcome::kOk ? m.us : 0,
+               features->prior_us);
+    for (const auto& store : features->stores) {
+      fmt::print(samples_, " |");
+      for (float v : store) fmt::print(samples_, " {}", v);
+    }
+    fmt::print(samples_, "\n");
+  }
+
   // What the search has learned by its end.
   const costmodel::CostModel& Trained() {
     if (trained_) return *trained_;
@@ -172,9 +192,12 @@ class Racer final : public JobTuner {
 
   std::unique_ptr<ModelTuner> tuner_;
   std::unique_ptr<costmodel::CostModel> trained_;
+  te::Program program_;
+  Target target_;
   std::vector<Space> spaces_;
   int fresh_;
   std::FILE* trace_;
+  std::FILE* samples_;  // null: they are not wanted
   const Clock* clock_;
   double start_;
   Rng rng_;
@@ -255,7 +278,7 @@ int Fail(const Status& status) {
   return 1;
 }
 
-Status Race(const Flags& flags, std::FILE* trace) {
+Status Race(const Flags& flags, std::FILE* trace, std::FILE* samples) {
   Target target = DetectTarget();
   TEMPER_ASSIGN_OR_RETURN(driver::TuningTask task, HeaviestTask(flags.model, target));
   db::MemoryStore store;
@@ -277,7 +300,7 @@ Status Race(const Flags& flags, std::FILE* trace) {
     TEMPER_ASSIGN_OR_RETURN(auto tuner,
                             ModelTuner::Create(std::move(tasks), t, std::move(o), records, c));
     return std::unique_ptr<JobTuner>(
-        std::make_unique<Racer>(std::move(tuner), first, t, copy, flags.fresh, trace, c));
+        std::make_unique<Racer>(std::move(tuner), first, t, copy, flags.fresh, trace, samples, c));
   };
   TuningService service(options, &store, &clock, factory,
                         Logger::Stderr("search_race", LogLevel::kWarning));
@@ -339,8 +362,14 @@ Status Race(const Flags& flags, std::FILE* trace) {
 int Run(const Flags& flags) {
   std::FILE* trace = std::fopen(flags.trace.c_str(), "w");
   if (!trace) return Fail(ErrnoStatus(errno, "cannot write " + flags.trace));
-  Status status = Race(flags, trace);
+  std::FILE* samples = nullptr;
+  if (!flags.samples.empty()) {
+    samples = std::fopen(flags.samples.c_str(), "w");
+    if (!samples) return Fail(ErrnoStatus(errno, "cannot write " + flags.samples));
+  }
+  Status status = Race(flags, trace, samples);
   bool written = std::fclose(trace) == 0;
+  if (samples) written = std::fclose(samples) == 0 && written;
   if (!status.ok()) return Fail(status);
   return written ? 0 : Fail(DataLoss("the trace is not written"));
 }
@@ -349,8 +378,8 @@ int Usage() {
   fmt::print(stderr,
              "search_race MODEL.onnx TRACE [--mode random|prior|model|warm] [--from DB]... "
              "[--except NAME-PART] [--trials N] [--seconds S] [--seed N] [--threads N] "
-             "[--fresh N] [--ahead N] [--keep DB] [--set OPTION=VALUE]... [--bin FOLDER] "
-             "[--constants cold|warm]\n");
+             "[--fresh N] [--ahead N] [--keep DB] [--samples FILE] [--set OPTION=VALUE]... "
+             "[--bin FOLDER] [--constants cold|warm]\n");
   return 2;
 }
 
@@ -376,6 +405,8 @@ int main(int argc, char** argv) {
       if (!temper::tuner::Set(flags.search, value)) return temper::tuner::Usage();
     } else if (arg == "--keep") {
       flags.keep = value;
+    } else if (arg == "--samples") {
+      flags.samples = value;
     } else if (arg == "--except") {
       flags.except = value;
     } else if (arg == "--constants") {

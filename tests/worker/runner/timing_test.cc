@@ -94,6 +94,48 @@ TEST(Timing, OneDisturbedControlDoesNotShiftASlowKernelsTime) {
   EXPECT_NEAR(results[0].drift, 1, 1e-9);
 }
 
+TEST(Timing, EachLongRunIsASample) {
+  MadeUp heavy{8000};
+  auto results = TimeInTurns({heavy.Function()}, [] { return 50e-6; }, WithControl());
+  EXPECT_EQ(heavy.runs, 3);
+  EXPECT_EQ(results[0].samples.size(), 3u);
+  EXPECT_NEAR(results[0].median_us, 8000, 1e-6);
+  EXPECT_NEAR(results[0].control_us, 50, 1e-9);
+}
+
+TEST(Timing, AHeavyKernelThatIsNotNearTheIncumbentNeedsFewRuns) {
+  TimingOptions options = WithControl();
+  options.incumbent_us = 5000;
+  MadeUp behind{5500}, far{9000}, rival{5100};
+  auto results = TimeInTurns({behind.Function()}, [] { return 50e-6; }, options);
+  EXPECT_EQ(behind.runs, 2);
+  EXPECT_TRUE(results[0].stopped_early);
+  results = TimeInTurns({far.Function()}, [] { return 50e-6; }, options);
+  EXPECT_EQ(far.runs, 1);
+  results = TimeInTurns({rival.Function()}, [] { return 50e-6; }, options);
+  EXPECT_EQ(rival.runs, 3);
+  EXPECT_FALSE(results[0].stopped_early);
+}
+
+TEST(Timing, AFirstRunThatIsHopelessIsTheLast) {
+  TimingOptions options = WithControl();
+  options.incumbent_us = 5000;
+  options.first_seconds = {0.020};
+  MadeUp hopeless{19000};
+  auto results = TimeInTurns({hopeless.Function()}, [] { return 50e-6; }, options);
+  EXPECT_EQ(hopeless.runs, 0);
+  EXPECT_TRUE(results[0].stopped_early);
+  EXPECT_NEAR(results[0].median_us, 20000, 1e-6);
+  EXPECT_NEAR(results[0].drift, 1, 1e-9);
+  // On a core at half of its speed the same is twice as good.
+  results = TimeInTurns({hopeless.Function()}, [] { return 100e-6; }, options);
+  EXPECT_EQ(hopeless.runs, 1);
+  options.precise = true;
+  results = TimeInTurns({hopeless.Function()}, [] { return 50e-6; }, options);
+  EXPECT_GT(hopeless.runs, 1);
+  EXPECT_FALSE(results[0].stopped_early);
+}
+
 TEST(Timing, KernelsTakeTurns) {
   std::vector<int> order;
   auto kernel = [&](int i) {
