@@ -50,7 +50,7 @@ void RunFrontEnd(graph::Graph& graph) {
   auto partition = partition::PartitionGraph(graph, {});
   if (!Goes(partition.status())) return;
   for (const partition::Kernel& kernel : partition->kernels) {
-    if (kernel.call || kernel.view) continue;
+    if (kernel.call || kernel.control || kernel.view) continue;  // no program
     const te::Program program = te::Canonicalize(te::MergeAxes(kernel.program));
     TEMPER_CHECK(te::Verify(program).ok());
   }

@@ -25,6 +25,7 @@
 
 #include <mutex>
 
+#include "compiler/codegen/llvm/single_lane.h"
 #include "compiler/target/known_targets.h"
 
 namespace temper::codegen {
@@ -153,7 +154,9 @@ Result<MachineCode> Machine::Translate(llvm::Module& module, bool assembly) {
   llvm::raw_string_ostream errors(message);
   if (llvm::verifyModule(module, &errors)) return Internal("malformed code: " + errors.str());
   for (llvm::Function& f : module) {
-    if (!f.isDeclaration()) state_->passes.run(f, state_->fam);
+    if (f.isDeclaration()) continue;
+    state_->passes.run(f, state_->fam);
+    StoreSingleLanes(f);
   }
   state_->fam.clear();
 

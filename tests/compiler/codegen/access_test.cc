@@ -36,6 +36,31 @@ TEST(AccessTest, MaskedTailTouchesNothingElse) {
   }
 }
 
+// The columns come before the rows, so that what a store writes too much stays.
+TEST(AccessTest, MaskedTailOfOneNarrowedElementTouchesNothingElse) {
+  for (DType wide : {DType::kInt64, DType::kUInt32, DType::kInt16}) {
+    for (DType narrow : {DType::kInt32, DType::kUInt16, DType::kInt8, DType::kUInt8}) {
+      if (ByteSize(narrow) >= ByteSize(wide)) continue;
+      for (int lanes : {4, 8, 16, 32}) {
+        const int64_t columns = 2 * lanes + 1;
+        FunctionBuilder f;
+        int a = f.Param("a", wide, {6, columns}), c = f.Param("c", narrow, {6, columns}, true);
+        std::vector<Stmt> parts;
+        for (int k = 0; k < 3; ++k) {
+          Expr i = f.NewVar("i");
+          Expr at = Ramp(Expr(k * lanes), 1, lanes), mask = Upto(Expr(k * lanes), columns, lanes);
+          Stmt body = Store(c, {i, at}, tir::Cast(narrow, f.Read(a, {i, at}, mask)), mask);
+          parts.push_back(For(i, 0, 6, Bind::kSerial, body));
+        }
+        RefereeOptions options;
+        options.low = IsUnsignedInt(wide) ? 0 : -30000;
+        options.high = 30000;
+        ExpectAgree(f.Finish(Block(parts)), f.outputs(), options);
+      }
+    }
+  }
+}
+
 TEST(AccessTest, MaskedLoadGivesZeros) {
   FunctionBuilder f;
   int a = f.Param("a", kF32, {20}), c = f.Param("c", kF32, {32}, true);
