@@ -65,8 +65,9 @@ def constant():
 
 def operands():
     """One node with many operands."""
-    node = helper.make_node("Sum", ["x", "k"] * 8000, ["y"], name="sum")
-    return [node], {"k": np.float32(0.25)}, "y", lambda x: 8000 * (x + np.float32(0.25))
+    nodes = [helper.make_node("Floor", ["x"], ["whole"]),  # so that the sum is exact
+             helper.make_node("Sum", ["whole", "k"] * 8000, ["y"], name="sum")]
+    return nodes, {"k": np.float32(0.25)}, "y", lambda x: 8000 * (np.floor(x) + np.float32(0.25))
 
 
 class ManyNodes(unittest.TestCase):
