@@ -27,6 +27,17 @@ Status StaticInside(const InferContext& c, const Graph& graph, size_t output) {
       c.node().Describe(), graph.output_names()[output], type.ToString()));
 }
 
+Status HasBodies(const InferContext& c) {
+  for (const std::string& name : NestedNames(c.node())) {
+    const auto at = c.node().attributes.find(name);
+    const auto* body = at == c.node().attributes.end()
+                           ? nullptr
+                           : std::get_if<std::shared_ptr<const Graph>>(&at->second);
+    if (body == nullptr || *body == nullptr) return c.Error("its " + name + " is missing");
+  }
+  return OkStatus();
+}
+
 // A result that is memory for several shapes, of which `inside` is one.
 Status SetRoom(InferContext& c, size_t output, const ValueType& inside, int64_t elements) {
   if (!inside.IsStatic() || *ElementCount(inside.StaticShape()) > elements) {
@@ -38,6 +49,7 @@ Status SetRoom(InferContext& c, size_t output, const ValueType& inside, int64_t 
 }  // namespace
 
 Status InferIf(InferContext& c) {
+  TEMPER_RETURN_IF_ERROR(HasBodies(c));
   TEMPER_RETURN_IF_ERROR(OneElement(c, 0, DType::kBool, "its condition"));
   const Node& node = c.node();
   const Graph& yes = Nested(node, node.Has(kThenError) ? kElseBranch : kThenBranch);
@@ -74,6 +86,7 @@ Status InferIf(InferContext& c) {
 }
 
 Status InferLoop(InferContext& c) {
+  TEMPER_RETURN_IF_ERROR(HasBodies(c));
   TEMPER_RETURN_IF_ERROR(OneElement(c, LoopLayout::kTrips, DType::kInt64, "its trip count"));
   TEMPER_RETURN_IF_ERROR(OneElement(c, LoopLayout::kCondition, DType::kBool, "its condition"));
   const Node& node = c.node();

@@ -20,7 +20,7 @@ SliceRange ClampSlice(int64_t start, int64_t end, int64_t step, int64_t dim) {
     const int64_t stop = end_below ? 0 : std::min(wrap(end), dim);
     range.count = stop <= range.start ? 0 : (stop - range.start - 1) / step + 1;
   } else {
-    range.start = start_below ? -1 : std::min(wrap(start), dim - 1);
+    range.start = std::min(start_below ? 0 : wrap(start), dim - 1);  // ONNX's, not numpy's rule
     const int64_t stop = end_below ? -1 : std::min(wrap(end), dim - 1);
     // -(step + 1) + 1 would overflow for the smallest step; dividing by the step itself does not.
     range.count = stop >= range.start ? 0 : (stop - range.start + 1) / step + 1;

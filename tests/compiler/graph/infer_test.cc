@@ -136,6 +136,9 @@ TEST(InferTest, Movement) {
             "float32[1]");
   EXPECT_EQ(Infer("Slice", {T({10}), C({INT64_MAX}), C({INT64_MIN}), C({0}), C({INT64_MIN})}),
             "float32[1]");
+  EXPECT_EQ(Infer("Slice", {T({10}), C({-99}), C({INT64_MIN}), C({0}), C({-1})}), "float32[1]");
+  EXPECT_EQ(Infer("Slice", {T({0}), C({-99}), C({INT64_MIN}), C({0}), C({-1})}), "float32[0]");
+  EXPECT_EQ(Infer("Loop", {C({3}), T({})}), "Loop 'n': its body is missing");
   EXPECT_EQ(Infer("Pad", {T({2, 3}), C({1, 0, 0, 2})}), "float32[3,5]");
   EXPECT_EQ(Infer("Pad", {T({2, 3}), C({-5, 0, 0, 0})}),
             "Pad 'n': padding -5 and 0 do not fit dimension 0 of [2,3]");
