@@ -1,12 +1,16 @@
 // Boosted trees over store features, through XGBoost's C API (only in this file).
 //
-// The score of a program is -log(prior) plus the trees' sum over its stores, and stands for -log of
-// its microseconds. Two losses are added up. One is pairwise between programs of one task: each is
-// compared with a few others drawn at random, by a logistic function of the difference of their
-// scores; pairs near the top weigh more. It ranks. The other is the square of the score's distance
-// from -log(time): it keeps scores to be times, so that tasks can be compared and a time expected.
-// A store's row takes its program's gradient, its curvature times the number of rows, so that the
-// sum moves by one Newton step.
+// The score of a program is -log(prior) plus a part of the trees' sum over its stores, and stands
+// for -log of its microseconds. The part, the model's trust, is how many programs it knows over
+// that and a hundred: a search measures what it takes for fast, so that a hundred trials say little
+// of the rest, and there the prior ranks better than trees that were grown on others. Two losses
+// are added up. One is pairwise between programs of one task: each is compared with a few others
+// drawn at random, by a logistic function of the difference of their scores; pairs near the top
+// weigh more. It ranks. The other is the square of the score's distance from -log(time): it keeps
+// scores to be times, so that tasks can be compared and a time expected. A store's row takes its
+// program's gradient, its curvature times the number of rows, so that the sum moves by one Newton
+// step. Failed programs weigh little: one that spills a register says nothing of how fast its
+// neighbours are that do not.
 //
 // The trees are grown afresh at each training: their number is bounded so, and nothing of what old
 // ones got wrong stays. A loaded model predicts until then.
@@ -15,6 +19,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 
 #include "base/rng.h"
@@ -28,6 +33,9 @@ constexpr int kPartners = 16;          // pairs drawn for each program
 constexpr size_t kFirstTraining = 32;  // programs before anything is learned
 constexpr double kSteepness = 8;       // of the logistic: a pair 1/8 apart in log time is clear
 constexpr double kSquareWeight = 1;    // of the second loss
+constexpr double kFailedWeight = 0.1;  // of a pair with a failed candidate
+constexpr double kHalfTrust = 100;     // programs after which the trees count half
+constexpr const char* kTrustName = "trust";  // the attribute that it is saved as
 constexpr double kFailedRatio = 1e-3;  // best time over time of a failed candidate, for its rank
 
 Status Check(int code, const char* what) {
@@ -81,7 +89,7 @@ class BoostedModel final : public CostModel {
       return scores;  // the prior still ranks
     }
     for (size_t i = 0; i < programs.size(); ++i) {
-      for (size_t r = 0; r < programs[i]->stores.size(); ++r) scores[i] += *out++;
+      for (size_t r = 0; r < programs[i]->stores.size(); ++r) scores[i] += trust_ * *out++;
     }
     return scores;
   }
@@ -113,6 +121,11 @@ class BoostedModel final : public CostModel {
     fresh_ = 0;
     trained_ = true;
     Status status = Grow();
+    if (status.ok()) {
+      double known = 0;
+      for (const Sample& s : samples_) known += std::min(s.weight, 1.0);
+      status = Trust(known / (known + kHalfTrust));
+    }
     if (!status.ok()) Drop();
     return status;
   }
@@ -132,11 +145,23 @@ class BoostedModel final : public CostModel {
     Status status =
         Check(XGBoosterLoadModelFromBuffer(booster_, json.data(), json.size()), "load a model");
     if (status.ok()) status = SetParameters();
+    const char* trust = nullptr;
+    int found = 0;
+    if (status.ok()) {
+      status = Check(XGBoosterGetAttr(booster_, kTrustName, &trust, &found), "read the trust");
+    }
+    trust_ = status.ok() && found != 0 ? std::strtod(trust, nullptr) : 1;
     if (!status.ok()) Drop();
     return status;
   }
 
  private:
+  Status Trust(double trust) {
+    trust_ = trust;
+    return Check(XGBoosterSetAttr(booster_, kTrustName, fmt::format("{}", trust).c_str()),
+                 "keep the trust");
+  }
+
   void Drop() {
     if (booster_) XGBoosterFree(booster_);
     booster_ = nullptr;
@@ -147,10 +172,10 @@ class BoostedModel final : public CostModel {
         {"booster", "gbtree"},
         {"tree_method", "hist"},
         {"max_bin", "32"},
-        {"max_depth", "6"},
+        {"max_depth", "4"},
         {"eta", "0.1"},
         {"colsample_bytree", "0.5"},
-        {"lambda", "1"},
+        {"lambda", "20"},
         {"base_score", "0"},
         {"num_feature", fmt::format("{}", kFeatureCount)},
         {"nthread", fmt::format("{}", options_.threads)},
@@ -220,6 +245,7 @@ class BoostedModel final : public CostModel {
           if (a == b) continue;
           double gap = std::min(1.0, std::abs(std::log(a / b)));
           double weight = gap * (0.1 + std::max(a, b)) * samples_[i].weight;
+          if (samples_[i].us <= 0 || samples_[j].us <= 0) weight *= kFailedWeight;
           pairs_.push_back(a > b ? Pair{i, j, weight} : Pair{j, i, weight});
         }
       }
@@ -270,6 +296,7 @@ class BoostedModel final : public CostModel {
   Rng rng_;
   BoosterHandle booster_ = nullptr;
   bool trained_ = false;
+  double trust_ = 1;  // in the trees, 0 to 1
   std::deque<Sample> samples_;
   std::vector<Pair> pairs_;
   size_t fresh_ = 0;                 // since the last training

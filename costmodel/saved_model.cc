@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
@@ -58,6 +59,15 @@ bool IsFinite(const json& v) {
 
 bool IsFlag(const json& v) {
   return v.is_boolean() || (v.is_number_integer() && (v == 0 || v == 1));
+}
+
+// A number from 0 to 1, as text.
+bool IsShare(const json& v) {
+  if (!v.is_string()) return false;
+  const auto& text = v.get_ref<const std::string&>();
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return !text.empty() && text.size() < 32 && *end == '\0' && value >= 0 && value <= 1;
 }
 
 bool IsZero(const json& v) { return v.is_number_integer() && v == 0; }
@@ -129,6 +139,11 @@ Result<std::string> Rebuild(const json& saved) {
     TEMPER_RETURN_IF_ERROR(CheckTree((*trees)[i], i, &tree));
     checked.push_back(std::move(tree));
   }
+  json attributes = json::object();
+  if (const json* trust = Find(saved, {"learner", "attributes", "trust"})) {
+    if (!IsShare(*trust)) return Wrong("its trust is no number from 0 to 1");
+    attributes["trust"] = *trust;
+  }
   const size_t count = checked.size();
   json model = {{"gbtree_model_param",
                  {{"num_parallel_tree", "1"},
@@ -137,7 +152,7 @@ Result<std::string> Rebuild(const json& saved) {
                 {"tree_info", std::vector<int>(count, 0)},
                 {"trees", std::move(checked)}};
   json learner = {
-      {"attributes", json::object()},
+      {"attributes", std::move(attributes)},
       {"feature_names", json::array()},
       {"feature_types", json::array()},
       {"gradient_booster", {{"model", std::move(model)}, {"name", "gbtree"}}},

@@ -78,6 +78,38 @@ TEST(BoostedModel, RelatedSamplesDoNotMakeATaskWait) {
   EXPECT_TRUE(model->WantsTraining());
 }
 
+// Times that the prior has right but for a quarter, measured for what it takes for fast alone, as a
+// search does; of the slow a few failed.
+TEST(BoostedModel, WhereNothingWasMeasuredThePriorRanks) {
+  Rng rng(11);
+  auto made = [&](double most) {
+    Sample s;
+    FeatureVector f{};
+    for (int k = 0; k < 8; ++k) f[k] = static_cast<float>(rng.Uniform01());
+    s.features.prior_us = 100 * std::exp(most * rng.Uniform01());
+    f[5] = static_cast<float>(std::log(s.features.prior_us));
+    s.us = s.features.prior_us * (1 + 0.25 * rng.Uniform01() + 0.25 * f[3]);
+    s.features.stores.push_back(f);
+    return s;
+  };
+  std::vector<Sample> measured;
+  for (int i = 0; i < 100; ++i) measured.push_back(made(i % 10 == 0 ? 2 : 0.1));
+  for (size_t i = 0; i < 100; i += 20) measured[i].us = 0;
+  auto model = MakeBoostedModel({});
+  ASSERT_TRUE(model->Update(measured).ok());
+  ASSERT_TRUE(model->Train().ok());
+  std::vector<Sample> fresh;
+  for (int i = 0; i < 200; ++i) fresh.push_back(made(2));
+  std::vector<const ProgramFeatures*> programs;
+  std::vector<double> speed;
+  for (const Sample& s : fresh) {
+    programs.push_back(&s.features);
+    speed.push_back(1 / s.us);
+  }
+  const double prior = RankCorrelation(MakePriorModel()->Predict(programs), speed);
+  EXPECT_GT(RankCorrelation(model->Predict(programs), speed), prior - 0.02);
+}
+
 TEST(BoostedModel, WithoutDataItIsThePrior) {
   auto boosted = MakeBoostedModel({});
   auto prior = MakePriorModel();

@@ -99,6 +99,10 @@ TEST(SavedModel, PoisonedTreesAreRefusedBeforeXgboostSeesThem) {
   EXPECT_NE(Refusal([](json& m) { Tree(m)["split_type"][0] = 1; }).find("split_type"),
             std::string::npos)
       << "categories";
+  for (const char* trust : {"2", "-1", "nan", "0.5x", "", "much"}) {
+    EXPECT_NE(Refusal([&](json& m) { m["learner"]["attributes"]["trust"] = trust; }).find("trust"),
+              std::string::npos);
+  }
   EXPECT_NE(Refusal([](json& m) { Tree(m) = "oak"; }).find("tree 1"), std::string::npos);
   EXPECT_NE(Refusal([](json& m) {
               m["learner"]["gradient_booster"]["model"]["trees"] = json::array();
