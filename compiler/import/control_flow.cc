@@ -58,6 +58,7 @@ class ControlFlow {
     if (begins == false) trips = 0;
     // A small loop is written out, so that its kernels can be fused over its trips, and one that
     // cannot be a loop too: where a shape follows from the number of the trip, or changes.
+    const GraphBuilder::Count before = builder_.count();
     auto parts = native_.PrepareLoop(*body);
     Status why = parts.status();
     if (parts.ok() && (parts->conditional || begins != true || !IsSmall(*body, trips))) {
@@ -67,11 +68,13 @@ class ControlFlow {
     }
     // Without a trip count, conditions that are constant once they are written out may end it.
     const bool counted = trips > 0 || (trips < 0 && !u_.Has(0) && begins == true);
+    builder_.Forget(before);
     if (why.ok() || (counted && trips <= kMaxTrips)) {
       const int first = u_.graph.node_limit();
       auto written = Unrolled(*body, carried, trips);
       if (written.ok() || why.ok()) return written;
       DropNodes(first);
+      builder_.Forget(before);
     }
     const int first = u_.graph.node_limit();
     auto varying = native_.VaryingLoop(*body);

@@ -110,8 +110,21 @@ class GraphBuilder {
   // One node, as AddNodes does. `outputs`: the names that are read afterwards.
   Status AddNode(const onnx::NodeProto& node, const std::string& name,
                  const std::unordered_set<std::string>& read, Scope& scope);
-  // Nodes read so far, those of functions and nested graphs among them.
-  int64_t nodes_read() const { return nodes_read_; }
+  // How much was added so far: nodes, those of functions and nested graphs among them, and how many
+  // of these are copies.
+  struct Count {
+    int64_t nodes = 0, copies = 0;
+  };
+  Count count() const { return {nodes_read_ - nodes_dropped_, copies_}; }
+  // What was added since then came to nothing.
+  void Forget(const Count& since) {
+    nodes_dropped_ = nodes_read_ - since.nodes;
+    copies_ = since.copies;
+  }
+  // Nodes since then that are not counted as copies.
+  int64_t PlainSince(const Count& since) const {
+    return count().nodes - since.nodes - (copies_ - since.copies);
+  }
   // Counts nodes that are there once more for another shape. An error if there are too many; `what`
   // says which.
   Status CountCopies(int64_t nodes, const std::string& what);
@@ -160,6 +173,7 @@ class GraphBuilder {
   Region main_;
   Region* region_ = &main_;
   int64_t nodes_read_ = 0;
+  int64_t nodes_dropped_ = 0;  // of those read
   int64_t copies_ = 0;
   std::vector<std::string> warnings_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;

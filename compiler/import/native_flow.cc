@@ -114,12 +114,13 @@ Result<std::vector<int>> NativeFlow::If(const onnx::GraphProto& yes, const onnx:
 Result<std::vector<int>> NativeFlow::AddLoopInputs(const graph::Graph& outer,
                                                    const onnx::GraphProto& body,
                                                    const std::vector<int>& initial,
+                                                   const std::vector<size_t>& which,
                                                    int first_name) {
   graph::Graph& inner = builder_.graph();
   std::vector<int> values = {inner.AddInput("trip", graph::TensorType(DType::kInt64, {}))};
   for (size_t i = 0; i < initial.size(); ++i) {
     const graph::ValueType& type = outer.type(initial[i]);
-    const int at = first_name + static_cast<int>(i);
+    const int at = first_name + static_cast<int>(which[i]);
     values.push_back(inner.AddInput(at < body.input_size() ? body.input(at).name() : "", type));
   }
   return values;
@@ -139,7 +140,7 @@ Result<std::vector<int>> NativeFlow::AddLoop(LoopParts parts) {
   // Rows that nodes read: one shape for each number of trips.
   const int64_t most = parts.counts ? parts.MostTrips(u_.graph) : -1;
   std::vector<std::string> names;
-  for (size_t i = 0; i < carried; ++i) names.push_back(u_.OutputName(i));
+  for (size_t i : parts.carried) names.push_back(u_.OutputName(i));
   if (parts.counts) names.push_back(u_.node.name + "/count");
   std::vector<int64_t> room(counted, -1);
   for (size_t r = 0; r < parts.rows.size(); ++r) {
@@ -163,13 +164,14 @@ Result<std::vector<int>> NativeFlow::AddLoop(LoopParts parts) {
     attributes[graph::kRoom] = room;
   }
   const std::vector<int> initial = std::move(parts.initial);
-  std::vector<int> results(carried + parts.row_outputs, kNone);
+  std::vector<int> results = std::move(parts.given);  // where a trip leaves them as they were
+  results.resize(results.size() + parts.row_outputs, kNone);
   TEMPER_ASSIGN_OR_RETURN(std::vector<int> values,
                           AddNode("Loop", std::move(all), std::move(names), std::move(attributes)));
   if (values.empty()) return results;
   const int id = u_.graph.value(values[0]).producer;
   const bool none = graph::ExactTrips(u_.graph, u_.graph.node(id)) == 0;
-  for (size_t i = 0; i < carried; ++i) results[i] = none ? initial[i] : values[i];
+  for (size_t i = 0; i < carried; ++i) results[parts.carried[i]] = none ? initial[i] : values[i];
   for (size_t r = 0; r < parts.rows.size(); ++r) {
     const int value = values[counted + r];
     results[parts.rows[r]] =
@@ -199,8 +201,9 @@ Result<LoopParts> NativeFlow::LoopOperands() {
   inputs.condition = u_.Input(1);
   for (size_t i = 2; i < u_.node.inputs.size(); ++i) {
     if (!u_.Has(i)) return u_.Error(fmt::format("input {} is missing", i));
-    inputs.initial.push_back(u_.node.inputs[i]);
+    inputs.given.push_back(u_.node.inputs[i]);
   }
+  inputs.initial = inputs.given;
   for (int value : u_.node.inputs) {
     if (value == kNone || u_.graph.type(value).IsStatic()) continue;
     return u_.Refuse(fmt::format("the shape of '{}' is not known ({})", u_.graph.value(value).name,
@@ -257,23 +260,86 @@ Result<std::vector<int>> NativeFlow::VaryingLoop(const onnx::GraphProto& body) {
   return VaryingLoopBuilder(*this, body).Run();
 }
 
+std::vector<bool> NativeFlow::NeedsCarried(const LoopParts& parts) const {
+  const graph::Graph& body = *parts.body.graph;
+  const size_t first = parts.conditional ? 1 : 0, count = parts.initial.size();
+  std::vector<bool> changes(count), needs(count, false);
+  std::vector<int> stack;  // values that are needed
+  for (size_t i = 0; i < body.outputs().size(); ++i) {
+    const int output = body.outputs()[i];
+    if (i < first || i >= first + count) {
+      stack.push_back(output);
+      continue;
+    }
+    int value = output;
+    for (const graph::Node* node = body.ProducerOf(value); node != nullptr && node->Is("Identity");
+         node = body.ProducerOf(value)) {
+      value = node->inputs[0];
+    }
+    changes[i - first] = value != body.inputs()[1 + i - first];
+    if (!changes[i - first] || !u_.Used(i - first)) continue;
+    needs[i - first] = true;
+    stack.push_back(output);
+  }
+  std::vector<bool> seen(static_cast<size_t>(body.value_count()), false);
+  while (!stack.empty()) {
+    const int value = stack.back();
+    stack.pop_back();
+    if (value == kNone || seen[static_cast<size_t>(value)]) continue;
+    seen[static_cast<size_t>(value)] = true;
+    if (const graph::Node* node = body.ProducerOf(value)) {
+      stack.insert(stack.end(), node->inputs.begin(), node->inputs.end());
+      continue;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (body.inputs()[1 + i] != value || !changes[i]) continue;
+      needs[i] = true;
+      stack.push_back(body.outputs()[first + i]);
+    }
+  }
+  return needs;
+}
+
 Result<LoopParts> NativeFlow::PrepareLoop(const onnx::GraphProto& body) {
+  const size_t carried = u_.node.inputs.size() > 2 ? u_.node.inputs.size() - 2 : 0;
+  const GraphBuilder::Count before = builder_.count();
+  TEMPER_ASSIGN_OR_RETURN(LoopParts parts, PrepareLoop(body, std::vector<bool>(carried, true)));
+  const std::vector<bool> needs = NeedsCarried(parts);
+  if (std::find(needs.begin(), needs.end(), false) == needs.end()) return parts;
+  builder_.Forget(before);
+  return PrepareLoop(body, needs);
+}
+
+Result<LoopParts> NativeFlow::PrepareLoop(const onnx::GraphProto& body,
+                                          const std::vector<bool>& keep) {
   TEMPER_ASSIGN_OR_RETURN(LoopParts inputs, LoopOperands());
   const graph::Graph& outer = u_.graph;
-  const size_t carried = inputs.initial.size();
+  const size_t carried = inputs.given.size();
+  inputs.initial.clear();
+  for (size_t i = 0; i < carried; ++i) {
+    if (!keep[i]) continue;
+    inputs.carried.push_back(i);
+    inputs.initial.push_back(inputs.given[i]);
+  }
   TEMPER_ASSIGN_OR_RETURN(
       inputs.body, builder_.BuildNested(NameOr(body.name(), "body"), [&]() -> Result<Outputs> {
         TEMPER_ASSIGN_OR_RETURN(std::vector<int> values,
-                                AddLoopInputs(outer, body, inputs.initial, 2));
+                                AddLoopInputs(outer, body, inputs.initial, inputs.carried, 2));
         graph::Graph& inner = builder_.graph();
+        for (size_t i = 0; i < carried; ++i) {
+          if (!keep[i]) {
+            values.insert(values.begin() + 1 + static_cast<std::ptrdiff_t>(i),
+                          builder_.Capture(inputs.given[i]));
+          }
+        }
         // While the body runs its condition holds.
         values.insert(values.begin() + 1, Holds(inputs));
         TEMPER_ASSIGN_OR_RETURN(Outputs outputs, AddBody(body, values, "body/"));
         TEMPER_RETURN_IF_ERROR(CheckOfOneShape(outputs));
         inputs.conditional = ConstantBool(inner, outputs[0].second) != true;
         inputs.row_outputs = outputs.size() - 1 - carried;
-        Outputs kept(outputs.begin() + (inputs.conditional ? 0 : 1),
-                     outputs.begin() + static_cast<std::ptrdiff_t>(1 + carried));
+        Outputs kept(outputs.begin(), outputs.begin() + (inputs.conditional ? 1 : 0));
+        for (size_t i : inputs.carried) kept.push_back(outputs[1 + i]);
         for (size_t i = carried; i + 1 < outputs.size(); ++i) {
           if (!u_.Used(i)) continue;
           inputs.rows.push_back(i);
@@ -291,12 +357,15 @@ Result<std::vector<int>> NativeFlow::Scan(const onnx::GraphProto& body, const Sc
   LoopParts inputs;
   inputs.trips = u_.Constant("trips", graph::MakeInts({}, {&walk.length, 1}));
   inputs.initial.assign(u_.node.inputs.begin(), u_.node.inputs.begin() + walk.carried);
+  inputs.given = inputs.initial;
+  inputs.carried.resize(inputs.initial.size());
+  std::iota(inputs.carried.begin(), inputs.carried.end(), size_t{0});
   const std::vector<int> scanned(u_.node.inputs.begin() + walk.carried, u_.node.inputs.end());
   const graph::Graph& outer = u_.graph;
   TEMPER_ASSIGN_OR_RETURN(
       inputs.body, builder_.BuildNested(NameOr(body.name(), "body"), [&]() -> Result<Outputs> {
         TEMPER_ASSIGN_OR_RETURN(std::vector<int> values,
-                                AddLoopInputs(outer, body, inputs.initial, 0));
+                                AddLoopInputs(outer, body, inputs.initial, inputs.carried, 0));
         const int trip = values[0];
         values.erase(values.begin());
         SourceNode source;

@@ -29,7 +29,9 @@ struct LoopParts {
   NestedGraph body;
   bool conditional = false;  // the body may end it
   graph::Shape condition_shape;
-  size_t row_outputs = 0;  // of the node
+  std::vector<int> given;       // the initial values of the node, also of what it does not carry
+  std::vector<size_t> carried;  // the outputs of the node that are in `initial`
+  size_t row_outputs = 0;       // of the node
   // Those outputs of the node that are rows and that something reads, and the types of these rows.
   std::vector<size_t> rows;
   std::vector<graph::ValueType> row_types;
@@ -63,6 +65,10 @@ class NativeFlow {
   friend class VaryingLoopBuilder;
   using Outputs = GraphBuilder::Outputs;
 
+  // The loop with those carried values; the others are as they are initially in the body too.
+  Result<LoopParts> PrepareLoop(const onnx::GraphProto& body, const std::vector<bool>& keep);
+  // Which of the carried values change and are needed.
+  std::vector<bool> NeedsCarried(const LoopParts& parts) const;
   // A true of the shape of the loop's condition: what the body finds there.
   int Holds(const LoopParts& parts);
   // An error if one of the values of the graph being built varies.
@@ -72,9 +78,11 @@ class NativeFlow {
   // A node with outputs of those names.
   Result<std::vector<int>> AddNode(const std::string& op, std::vector<int> inputs,
                                    std::vector<std::string> outputs, graph::Attributes attributes);
-  // Inputs of the nested graph: the number of the trip, then the carried values.
+  // Inputs of the nested graph: the number of the trip, then the carried values, the `which` of the
+  // body's from `first_name` on.
   Result<std::vector<int>> AddLoopInputs(const graph::Graph& outer, const onnx::GraphProto& body,
-                                         const std::vector<int>& initial, int first_name);
+                                         const std::vector<int>& initial,
+                                         const std::vector<size_t>& which, int first_name);
   Result<Outputs> AddBody(const onnx::GraphProto& body, const std::vector<int>& inputs,
                           const std::string& part);
 

@@ -136,11 +136,11 @@ Status Segment::AddToLeaves(int n) {
   int64_t copies = 0;
   for (int i = 0; i < tree_->size(); ++i) {
     if (!tree_->error(i).empty()) continue;
-    const int64_t before = builder_.nodes_read();
+    const GraphBuilder::Count before = builder_.count();
     builder_.Enter(&tree_->leaf(i));
     Status status = builder_.AddNode(node, NameOf(n), live_, leaves_[static_cast<size_t>(i)]);
     builder_.Enter(around_);
-    if (going + ended > 0) copies += builder_.nodes_read() - before;
+    if (going + ended > 0) copies += builder_.PlainSince(before);
     if (status.ok()) {
       ++going;
       continue;

@@ -70,7 +70,7 @@ Result<VaryingLoopBuilder::Body> VaryingLoopBuilder::AddBody(const std::vector<i
 
 Status VaryingLoopBuilder::ExploreFrom(int tuple, int64_t* nodes) {
   const Tuple from = tuples_[static_cast<size_t>(tuple)];
-  const int64_t before = builder_.nodes_read();
+  const GraphBuilder::Count before = builder_.count();
   std::vector<std::vector<Form>> next;
   auto scratch = builder_.BuildNested("body", [&]() -> Result<GraphBuilder::Outputs> {
     graph::Graph& graph = builder_.graph();
@@ -102,7 +102,8 @@ Status VaryingLoopBuilder::ExploreFrom(int tuple, int64_t* nodes) {
     next = std::move(all.forms);
     return outputs;
   });
-  *nodes += builder_.nodes_read() - before;
+  *nodes += builder_.count().nodes - before.nodes;
+  builder_.Forget(before);  // until the body is built
   TEMPER_RETURN_IF_ERROR(scratch.status());
   for (std::vector<Form>& forms : next) {
     for (size_t i = 0; i < parts_.initial.size(); ++i) {
@@ -160,7 +161,7 @@ Status VaryingLoopBuilder::Explore(bool by_trip) {
         "for {} of the {} shapes of what {} carries, another trip ends the model with an error: {}",
         ended, tuples_.size(), What(), why.message()));
   }
-  return builder_.CountCopies(nodes, fmt::format("{}: {}", What(), Change()));
+  return OkStatus();
 }
 
 Status VaryingLoopBuilder::MakePlans() {
@@ -220,10 +221,15 @@ Result<GraphBuilder::Outputs> VaryingLoopBuilder::FillBody(const std::vector<int
       }
       const int at = by_trip_ ? Int64(*leaf.graph, "trip", tuple.depth)
                               : builder_.Capture(trip, &around, &leaf);
+      const GraphBuilder::Count before = builder_.count();
       builder_.Enter(&leaf);
       auto made = AddBody(values, at, tuple);
       builder_.Enter(&around);
       if (!made.ok()) return made.status();
+      if (t > 0) {
+        TEMPER_RETURN_IF_ERROR(builder_.CountCopies(builder_.PlainSince(before),
+                                                    fmt::format("{}: {}", What(), Change())));
+      }
       body = *std::move(made);
       const Form holds = FormOf(*leaf.graph, body.condition);
       if (holds.constant == nullptr || holds.constant->size() != 1 ||

@@ -85,6 +85,28 @@ TEST(ControlFlowTest, OtherLoopsStayLoops) {
   EXPECT_EQ(g->type(g->outputs()[1]).ToString(), "float32[1048576,2]");
 }
 
+// Of four carried values one is read behind the loop, one is needed for it, one stays as it is, and
+// one serves itself alone.
+TEST(ControlFlowTest, ALoopCarriesWhatChangesAndIsNeeded) {
+  Model model;
+  model.Input("x", {2}).Input("m", {}, 7).Output("a");
+  onnx::NodeProto& node =
+      model.Node("Loop", {"m", "", "x", "x", "x", "x"}, {"a", "b", "c", "d", "r"});
+  onnx::GraphProto& body = Body(node, "body", {"i", "go", "a1", "b1", "c1", "d1"},
+                                {"go", "a2", "b2", "c2", "d2", "row"});
+  AddTo(body, "Add", {"a1", "b1"}, "a2");
+  AddTo(body, "Mul", {"b1", "c1"}, "b2");
+  AddTo(body, "Identity", {"c1"}, "c2");
+  AddTo(body, "Exp", {"d1"}, "d2");
+  AddTo(body, "Neg", {"d1"}, "row");
+  const auto g = model.Import();
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  const graph::Node& loop = g->node(g->order()[0]);
+  EXPECT_EQ(graph::LoopLayout(loop).carried, 2u);
+  EXPECT_EQ(loop.outputs.size(), 2u) << "no rows";
+  EXPECT_EQ(Ops(graph::Nested(loop, graph::kBody)), "Add Mul");
+}
+
 TEST(ControlFlowTest, RowsNeedAKnownNumberOfTrips) {
   Model model = Sum(2);
   model.proto.mutable_graph()->clear_initializer();
