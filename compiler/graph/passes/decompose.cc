@@ -65,17 +65,22 @@ bool TakeEmptyReduction(Graph& graph, int id) {
   return true;
 }
 
+// Whether the node is gone, since it computes nothing or over nothing.
+bool TakeEmpty(Graph& graph, int id) {
+  if (!TakeEmptyResults(graph, id)) return TakeEmptyReduction(graph, id);
+  graph.RemoveNode(id);
+  return true;
+}
+
 }  // namespace
 
 Status RunDecompose(Graph& graph) {
   const std::vector<int> order = graph.order();
   for (int id : order) {
-    if (TakeEmptyResults(graph, id)) {
-      graph.RemoveNode(id);
-    } else if (!TakeEmptyReduction(graph, id)) {
-      TEMPER_RETURN_IF_ERROR(ComposeNode(graph, id));
-    }
+    if (!TakeEmpty(graph, id)) TEMPER_RETURN_IF_ERROR(ComposeNode(graph, id));
   }
+  const std::vector<int> composed = graph.order();
+  for (int id : composed) TakeEmpty(graph, id);
   return RunFoldConstants(graph);
 }
 

@@ -57,6 +57,18 @@ TEST(DecomposeTest, SumsOfNoProductsAreZeros) {
   EXPECT_EQ(graph.value(graph.outputs()[1]).constant->DoubleAt(5), 0);
 }
 
+TEST(DecomposeTest, CompositionsOverNoElementsBecomeConstantsToo) {
+  Graph graph;
+  const int x = Input(graph, "x", {2, 0}, DType::kInt8),
+            y = Input(graph, "y", {0, 3}, DType::kInt8);
+  const int zero = Input(graph, "zero", {}, DType::kInt8);
+  graph.AddOutput(Op(graph, "MatMulInteger", {x, y, zero, zero}, "product"), "p");
+  ExpectOk(RunDecompose(graph));
+  ExpectOk(Verify(graph));
+  EXPECT_EQ(graph.ProducerOf(graph.outputs()[0]), nullptr);
+  EXPECT_EQ(graph.value(graph.outputs()[0]).constant->AsInts(), std::vector<int64_t>(6));
+}
+
 TEST(DecomposeTest, LongRecurrencesBecomeLoops) {
   for (const int64_t steps : {4, 65}) {
     Graph graph;
