@@ -1,5 +1,8 @@
 // The second half of lowering: binds become code.
 //
+//   join     for i: e[i] = f(i);  for i: s += e[i]   ->  for i: e[i] = f(i), s += e[i] (join.h)
+//   reuse    a long row on the stack, of which a result is made element by element, lies in the
+//            result itself (reuse.h)
 //   unroll   for j in 0..2 unroll: s(j)              ->  s(0); s(1)
 //   vector   for v in 0..16 vector: c[i+v] = x[v]    ->  c[ramp(i, 1, 16)] = x[ramp(0, 1, 16)]
 //            if i + v < n: c[i+v] = ...              ->  the condition becomes the predicate
@@ -14,8 +17,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/lower/join.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/peel.h"
+#include "compiler/lower/reuse.h"
 #include "compiler/lower/tail.h"
 #include "compiler/lower/vectorize.h"
 #include "compiler/tir/affine.h"
@@ -231,7 +236,9 @@ class Finisher {
 }  // namespace
 
 Result<tir::Function> Finish(const tir::Function& function, const Target& target) {
-  return Finisher(function, target.masked_vectors).Run();
+  tir::Function joined = JoinLoops(function);
+  joined.body = ReuseResults(joined, target);
+  return Finisher(joined, target.masked_vectors).Run();
 }
 
 }  // namespace temper::lower

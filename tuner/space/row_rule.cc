@@ -7,6 +7,9 @@
 // A reduction along the contiguous axis is split into vectors of partial results (split.h). Of
 // the others, with a tile of several rows, each runs over them innermost, as independent chains.
 //
+// What the last pass over an operand reads, it prefetches for the next rows: until then the caches
+// have had nothing to do.
+//
 // A nest of one reduction alone, or with the elementwise stage behind it, has rows only.
 #include <algorithm>
 
@@ -20,6 +23,8 @@ namespace {
 using schedule::Bind;
 using schedule::Edge;
 using schedule::StageSchedule;
+
+constexpr int64_t kFarthest = 1 << 14;  // iterations to prefetch ahead
 
 enum KnobIndex { kRows, kLanes, kVectors, kParallel, kSums, kKnobCount };
 
@@ -45,6 +50,9 @@ class RowRule final : public NestRule {
     knobs[kRows] = {"rows", 0, UpTo({1, 2, 4, 8, 16}, rows)};
     if (HasShortRows(rows, columns))
       std::erase_if(knobs[kRows].values, [](int64_t r) { return r < 4; });
+    if (columns > 1) {
+      std::erase_if(knobs[kRows].values, [&](int64_t r) { return r > MostRows(columns); });
+    }
     knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.root, columns)};
     if (columns == 1 && !splits_.empty()) {
       knobs[kLanes].values = LaneChoices(context_, splits_[0].stage, SplitExtent(splits_[0]));
@@ -93,8 +101,9 @@ class RowRule final : public NestRule {
       s.groups[row_].edge = EdgeFor(Root().spatial[row_].extent, v[kRows], Edge::kClip);
       s.order.push_back({row_, 1, Bind::kSerial});
     }
-    EmitColumns(Root(), nest_.row_axes, columns_, v, &s);
+    EmitColumns(Root(), nest_.row_axes, columns_, {v[kVectors], v[kLanes]}, &s);
     for (int member : nest_.members) EmitMember(member, v, root, at, numbers, out);
+    EmitPrefetches(v, numbers, out);
   }
 
   bool Extract(const schedule::Schedule& s, const StageNumbers& numbers, int,
@@ -134,6 +143,10 @@ class RowRule final : public NestRule {
     return !splits_.empty() && !nest_.members.empty() && columns > 1 && rows >= 32 &&
            columns * 4 * 4 <= context_.target->l1_bytes / 3;
   }
+  // Of which operand, result and what lies between them stay in the first cache together.
+  int64_t MostRows(int64_t columns) const {
+    return std::max<int64_t>(context_.target->l1_bytes / 3 / (columns * 4), 1);
+  }
   int64_t Columns() const { return columns_ < 0 ? 1 : Root().spatial[columns_].extent; }
   size_t RankOf(const Split& split) const { return context_.stage(split.stage).spatial.size(); }
   int64_t SplitExtent(const Split& split) const { return context_.extent(split.stage, split.axis); }
@@ -151,18 +164,72 @@ class RowRule final : public NestRule {
     return nullptr;
   }
 
+  // Operands as large as the result that the stage reads, directly or through inlined stages.
+  void AddStreams(int stage, std::vector<int>* tensors) const {
+    for (const Read& read : (*context_.info)[stage].reads) {
+      const te::Tensor& t = context_.program->tensors[read.tensor];
+      if (t.producer < 0) {
+        int64_t elements = 1;
+        for (int64_t d : t.shape) elements *= d;
+        const bool known =
+            std::find(tensors->begin(), tensors->end(), read.tensor) != tensors->end();
+        const int64_t points = (*context_.info)[nest_.root].points;
+        if (elements == points && !t.constant && !known) tensors->push_back(read.tensor);
+      } else if (std::find(nest_.members.begin(), nest_.members.end(), t.producer) ==
+                 nest_.members.end()) {
+        AddStreams(t.producer, tensors);
+      }
+    }
+  }
+
+  // In the last stage that reads an operand by columns, of the rows that come next.
+  void EmitPrefetches(KnobValues v, const StageNumbers& numbers, schedule::Schedule* out) const {
+    const int64_t bytes = (*context_.info)[nest_.root].points * 4;
+    if (columns_ < 0 || row_ < 0 || bytes < 2 * context_.target->l1_bytes) return;
+    std::vector<int> order(nest_.members.begin(), nest_.members.end());
+    order.push_back(nest_.root);
+    std::vector<int> tensors;
+    size_t last = order.size();
+    while (tensors.empty() && last-- > 0) AddStreams(order[last], &tensors);
+    if (tensors.empty() || (*context_.info)[order[last]].reduces) return;
+    StageSchedule& s = out->stages[numbers.of_stage[order[last]]];
+    const int group = ContiguousAxis(context_.stage(order[last]));
+    if (group < nest_.row_axes) return;
+    int64_t tile = 1;
+    for (int64_t f : s.groups[group].factors) tile *= f;
+    const int64_t distance = (v[kRows] * Columns() + tile - 1) / tile;
+    for (size_t loop = 0; loop < s.order.size(); ++loop) {
+      if (s.order[loop].group != group || s.order[loop].level != 0 || distance > kFarthest)
+        continue;
+      for (size_t i = 0; i < std::min<size_t>(tensors.size(), 4); ++i) {
+        s.prefetches.push_back({tensors[i], static_cast<int>(loop), static_cast<int>(distance)});
+      }
+    }
+  }
+
+  // The reduction that reads a member's row as it runs: with the same tile the two are one loop
+  // (lower/join.h).
+  const Split* ReaderOf(int member) const {
+    for (const Split& split : splits_) {
+      for (const Read& read : (*context_.info)[split.stage].reads) {
+        if (read.tensor == context_.stage(member).tensor) return &split;
+      }
+    }
+    return nullptr;
+  }
+
   // Loops of the axes from `first` on, the one called `vector` innermost.
-  void EmitColumns(const te::Stage& stage, int first, int vector, KnobValues v,
+  void EmitColumns(const te::Stage& stage, int first, int vector, SplitShape tile,
                    StageSchedule* s) const {
     for (int a = first; a < static_cast<int>(stage.spatial.size()); ++a) {
       s->order.push_back({a, 0, Bind::kSerial});
     }
     if (vector < 0) return;
     int64_t extent = stage.spatial[vector].extent;
-    int64_t lanes = v[kLanes];
+    int64_t lanes = tile.lanes;
     while (lanes > extent) lanes /= 2;
     if (lanes <= 1) return;
-    int64_t vectors = std::min(v[kVectors], extent / lanes);
+    int64_t vectors = std::min(tile.vectors, extent / lanes);
     schedule::Group& group = s->groups[vector];
     int level = 1;
     if (vectors > 1) {
@@ -204,7 +271,9 @@ class RowRule final : public NestRule {
       return;
     }
     int vector = ContiguousAxis(stage);
-    EmitColumns(stage, nest_.row_axes, vector >= nest_.row_axes ? vector : -1, v, &s);
+    const Split* reader = ReaderOf(member);
+    const SplitShape tile = reader ? Shape(*reader, v) : SplitShape{v[kVectors], v[kLanes]};
+    EmitColumns(stage, nest_.row_axes, vector >= nest_.row_axes ? vector : -1, tile, &s);
   }
 
   const RuleContext& context_;

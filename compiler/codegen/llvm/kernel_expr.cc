@@ -2,6 +2,7 @@
 #include <llvm/IR/Module.h>
 
 #include <cmath>
+#include <limits>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
 
@@ -31,6 +32,23 @@ bool IsNumber(const Expr& e) {
     if (tir::Equal(c->operand(0), yes) || tir::Equal(c->operand(1), yes)) return true;
   }
   return IsNumber(yes);
+}
+
+bool IsInfinite(const Expr& e, float infinity) {
+  if (e->kind() == ExprKind::kBroadcast) return IsInfinite(e->operand(0), infinity);
+  return e->kind() == ExprKind::kFloatImm && e->float_value() == infinity;
+}
+
+// `number` for a maximum or minimum with something else. A NaN in it replaced by the infinity that
+// changes nothing need not be: the instruction gives the other operand where one is NaN.
+const Expr& WithoutReplacement(bool is_max, const Expr& number) {
+  if (number->kind() != ExprKind::kSelect) return number;
+  const Expr &c = number->operand(0), &yes = number->operand(1), &no = number->operand(2);
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  if (c->kind() != ExprKind::kLt || !IsInfinite(no, is_max ? -kInf : kInf)) return number;
+  const Expr &low = c->operand(0), &high = c->operand(1);
+  const bool replaces = tir::Equal(is_max ? low : high, no) && tir::Equal(is_max ? high : low, yes);
+  return replaces ? yes : number;
 }
 
 }  // namespace
@@ -140,12 +158,12 @@ Value* KernelEmitter::EmitNode(const Expr& e) {
       DType dtype = e->operand(0)->type().dtype;
       if (!IsComputable(dtype)) break;
       Value* x = Emit(e->operand(0));
-      Value* y = Emit(e->operand(1));
       const bool is_max = e->kind() == ExprKind::kMax;
       if ((is_max || e->kind() == ExprKind::kMin) && dtype == DType::kFloat32 &&
           IsNumber(e->operand(1))) {
-        return ops_.MinMaxOfNumber(is_max, y, x);
+        return ops_.MinMaxOfNumber(is_max, Emit(WithoutReplacement(is_max, e->operand(1))), x);
       }
+      Value* y = Emit(e->operand(1));
       if (Value* v = ops_.Binary(e->kind(), dtype, x, y)) return v;
     }
   }

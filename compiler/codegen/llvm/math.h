@@ -1,7 +1,8 @@
 // Mathematical functions on float32 and float64 values, scalar or vector.
 //
 // exp, log, tanh and erf of float32 are polynomials in the emitted code, within 4 units in the
-// last place of the true value, right at infinities, NaN, overflow and subnormals. All others, and
+// last place of the true value (exp 7 where it is above 2^64 or below 2^-64), right at infinities,
+// NaN, overflow and subnormals. All others, and
 // those of float64, are calls of the C library's function lane by lane: a linked object then needs
 // libm (see LinkShared).
 #pragma once

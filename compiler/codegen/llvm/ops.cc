@@ -62,6 +62,7 @@ const ConstantInt* IntConstant(Value* v) {
 Traits::Traits(const Target& t)
     : f16c(t.Has("f16c")),
       sse41(t.Has("sse4.1")),
+      fma(t.Has("fma")),
       avx512(t.Has("avx512f") && t.Has("avx512dq") && t.Has("avx512vl") && t.Has("avx512bw")),
       vector_bits(t.vector_bits),
       vector_registers(t.vector_registers) {}
