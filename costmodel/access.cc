@@ -122,6 +122,46 @@ class Walker {
                        [this](const Expr& operand) { return DecidedByUnrolling(operand); });
   }
 
+  // For which share of the body's vectors a condition is worked out: 0 where unrolling settles its
+  // lanes or where all have the same; else once for all unrolled steps that do not move it.
+  double ShareOf(const Expr& e) const {
+    if (e->kind() == ExprKind::kLoad) return 1;
+    if (e->kind() == ExprKind::kAnd || e->kind() == ExprKind::kOr || e->kind() == ExprKind::kNot) {
+      double most = 0;
+      for (const Expr& operand : e->operands()) most = std::max(most, ShareOf(operand));
+      return most;
+    }
+    std::vector<bool> moved(loops_.size(), false);
+    bool loads = false;
+    FindMovers(e, &moved, &loads);
+    if (loads) return 1;
+    bool lanes = false, steps = false;
+    double share = 1;
+    for (size_t l = 0; l < loops_.size(); ++l) {
+      const tir::Bind bind = loops_[l].bind;
+      lanes |= moved[l] && bind == tir::Bind::kVector;
+      steps |= moved[l] && bind != tir::Bind::kVector && bind != tir::Bind::kUnroll;
+      if (!moved[l] && bind == tir::Bind::kUnroll) share /= static_cast<double>(loops_[l].extent);
+    }
+    return lanes && steps ? share : 0;
+  }
+
+  void FindMovers(const Expr& e, std::vector<bool>* moved, bool* loads) const {
+    if (e->kind() == ExprKind::kLoad) *loads = true;
+    if (e->kind() == ExprKind::kVar) {
+      auto id = static_cast<size_t>(e->var_id());
+      if (id < let_of_.size() && let_of_[id]) return FindMovers(*let_of_[id], moved, loads);
+      const int loop = id < var_loop_.size() ? var_loop_[id] : -1;
+      if (loop >= 0) (*moved)[loop] = true;
+    }
+    for (const Expr& operand : e->operands()) FindMovers(operand, moved, loads);
+  }
+
+  static Operations Difference(const Operations& a, const Operations& b) {
+    return {a.fused - b.fused,     a.add - b.add,   a.multiply - b.multiply, a.divide - b.divide,
+            a.compare - b.compare, a.cast - b.cast, a.call - b.call,         a.integer - b.integer};
+  }
+
   // Of two sides of which unrolling leaves one, the dearer.
   void CountDearer(const Expr& a, const Expr& b, StoreView* view) {
     const Operations before = view->operations;
@@ -135,6 +175,25 @@ class Walker {
   // What the generator computes once, however many terms share it, counts once.
   void Count(const Expr& e, StoreView* view) {
     if (!e->operands().empty() && !seen_.insert(e.get()).second) return;
+    if (e->type().dtype != DType::kBool || in_condition_) return CountNode(e, view);
+    const double rest = 1 - ShareOf(e);
+    const bool joins = e->kind() == ExprKind::kAnd || e->kind() == ExprKind::kOr;
+    const Operations before = view->operations;
+    in_condition_ = !joins;
+    if (joins) {
+      view->operations.integer += 1;
+      view->settled.integer += rest;
+      for (const Expr& operand : e->operands()) Count(operand, view);
+      return;
+    }
+    CountNode(e, view);
+    in_condition_ = false;
+    const Operations more = Difference(view->operations, before);
+    view->settled.compare += rest * more.compare;
+    view->settled.integer += rest * more.integer;
+  }
+
+  void CountNode(const Expr& e, StoreView* view) {
     Operations& ops = view->operations;
     bool real = IsFloat(e->type().dtype);
     switch (e->kind()) {
@@ -173,6 +232,9 @@ class Walker {
           return;
         }
         ops.compare += 1;
+        if (e->operand(1)->kind() == ExprKind::kLoad && e->operand(2)->operands().empty()) {
+          view->settled.compare += 1;
+        }
         break;
       case ExprKind::kCast:
         ops.cast += 1;
@@ -358,6 +420,7 @@ class Walker {
   std::vector<bool> constant_;  // by buffer
   std::vector<LoopView> loops_;
   std::vector<const tir::ExprNode*> counted_;      // loads of the store at hand
+  bool in_condition_ = false;                      // inside a comparison
   std::unordered_set<const tir::ExprNode*> seen_;  // operations of it
   int guards_ = 0;
   std::vector<AccessView> prefetches_;  // that stand around the statement at hand

@@ -61,6 +61,10 @@ struct StoreView {
   std::vector<LoopView> loops;  // outermost first
   std::vector<AccessView> accesses;
   Operations operations;
+  // Those of them that vectors do not pay for: conditions whose lanes unrolling settles or that
+  // hold for all lanes alike, the share of others that several vectors have in common, and choices
+  // between a load and a number, which are the load's mask.
+  Operations settled;
   bool reduces = false;   // reads what it writes
   int prefetches = 0;     // of lines, that stand beside it
   int guards = 0;         // conditions around it

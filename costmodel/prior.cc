@@ -113,12 +113,32 @@ double VectorsOf(const StoreView& s, const AccessView& a, const Body& body) {
 }
 
 // The same where neighbours overlap, as the windows of a convolution do: the generator loads
-// each address once.
+// each address once. Vectors that only share lanes are different ones.
 double DistinctVectorsOf(const StoreView& s, const AccessView& a, const Body& body) {
-  double elements = a.footprint[body.first].elements;
-  bool along = body.vector >= 0 && a.stride[body.vector] != 0;
-  if (along) elements /= static_cast<double>(s.loops[body.vector].extent);
-  return std::clamp(std::ceil(elements), 1.0, VectorsOf(s, a, body));
+  double distinct = 1;
+  for (int d = 0; d < a.dims; ++d) {
+    double points = 1, last = 0;
+    for (size_t l = body.first; l < s.loops.size(); ++l) {
+      if (static_cast<int>(l) == body.vector || a.step[d][l] == 0) continue;
+      points *= static_cast<double>(s.loops[l].extent);
+      last += std::abs(a.step[d][l]) * static_cast<double>(s.loops[l].extent - 1);
+    }
+    distinct *= std::min(points, std::floor(last) + 1);
+  }
+  return std::clamp(distinct, 1.0, VectorsOf(s, a, body));
+}
+
+// How many lines a vector load touches where rows or windows begin anywhere in one.
+double LinesOfLoad(const StoreView& s, const AccessView& a, const Body& body,
+                   const Target& target) {
+  if (body.vector < 0 || std::abs(a.stride[body.vector]) != 1 || !a.read) return 1;
+  const auto lanes = static_cast<double>(s.loops[body.vector].extent);
+  for (size_t l = 0; l < s.loops.size(); ++l) {
+    if (static_cast<int>(l) == body.vector || std::fmod(a.stride[l], lanes) == 0) continue;
+    const double bytes = std::min(lanes * a.element_bytes, static_cast<double>(target.line_bytes));
+    return 1 + (bytes - a.element_bytes) / static_cast<double>(target.line_bytes);
+  }
+  return 1;
 }
 
 // Four neighbours of what a vector gathers come by one load, where a loop beside it runs along
@@ -206,9 +226,12 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
     }
     bool gather = along != 0 && along != 1;
     if (gather && WeavesStores(s, a, body)) gather = false;
-    double instructions = gather ? vectors * e->lanes : vectors;
+    // Every second element comes by two loads of neighbours and a shuffle.
+    const bool second = gather && along == 2 && !a.write;
+    if (second) gather = false;
+    double instructions = gather ? vectors * e->lanes : second ? 2 * vectors : vectors;
     if (gather && LoadsBlocks(s, a, body)) instructions /= 4;
-    if (a.read) e->body_loads += instructions;
+    if (a.read) e->body_loads += instructions * LinesOfLoad(s, a, body, target);
     if (a.write) e->body_stores += instructions;
     if (gather) {
       e->body_gathers += vectors;
@@ -220,7 +243,8 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
   }
   const Operations& ops = s.operations;
   double repeat = e->unroll * width;
-  double simple = ops.fused + ops.add + ops.multiply + ops.compare + ops.cast + 0.5 * ops.integer;
+  double simple = ops.fused + ops.add + ops.multiply + ops.compare - s.settled.compare + ops.cast +
+                  0.5 * (ops.integer - s.settled.integer);
   e->body_operations = repeat * simple;
   double slow = repeat * (ops.divide * 8 + ops.call * c.call_cycles);
   // Elements of the result advance side by side; steps of the same one wait for each other.

@@ -162,13 +162,33 @@ class Planner {
   }
 
   // A tile that overhangs its axis lies in registers as a whole: what is past the end is computed
-  // from zeros and never stored, which costs less than a mask at each step.
+  // from zeros and never stored, which costs less than a mask at each step. So does what such tiles
+  // alone read on the stack.
   int64_t Overhung(int s, const Range& range, int64_t full) const {
-    if (schedule_.stages[s].scope != tir::Scope::kRegister || range.whole || !range.set ||
-        !range.base.IsConstant() || range.base.constant + range.lo < 0) {
+    const bool kept = schedule_.stages[s].scope == tir::Scope::kRegister || OnlyForRegisterTiles(s);
+    if (!kept || range.whole || !range.set || !range.base.IsConstant() ||
+        range.base.constant + range.lo < 0) {
       return full;
     }
     return std::max(full, range.base.constant + range.hi + 1);
+  }
+
+  bool OnlyForRegisterTiles(int s) const {
+    const te::Stage& stage = program_.stages[s];
+    if (stage.combiner != te::Combiner::kNone) return false;
+    for (size_t r = s + 1; r < plan_.stages.size(); ++r) {
+      if (!plan_.stages[r].has_loops) continue;
+      bool reads = false;
+      tir::Visit(plan_.stages[r].body, [&](const Expr& e) {
+        reads |= e->kind() == ExprKind::kLoad && e->buffer() == stage.tensor;
+        return !reads;
+      });
+      if (reads && (schedule_.stages[r].scope != tir::Scope::kRegister ||
+                    program_.stages[r].combiner == te::Combiner::kNone)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   Status InferRegion(int s) {

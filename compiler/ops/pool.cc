@@ -175,8 +175,9 @@ Status BuildMaxPool(Emitter& e) {
     }
   }
   const bool in_halo = zeros && HaloHolds(e, x, pool.window, pool.channel_axis);
+  // Along contiguous rows the nearest are no vectors; there padding is a copy of a few rows.
   if (pool.window.ReadsOutside() && !in_halo && e.Output(1) == graph::kNone &&
-      NearestIsInside(pool.window)) {
+      pool.channel_axis != 1 && NearestIsInside(pool.window)) {
     DefineLargestOfNearest(e, pool);
     return OkStatus();
   }
@@ -259,19 +260,36 @@ Status BuildAveragePool(Emitter& e) {
                                    return As(wide, pool.Element(e, image, point, r));
                                  });
   const bool include_pad = e.node().Int("count_include_pad", 0) != 0;
+  const size_t rank = pool.window.rank();
+  if (AlwaysFull(pool.window, include_pad)) {
+    int64_t count = 1;
+    for (int64_t k : pool.window.kernel) count *= k;
+    e.DefinePoints(0, [&](const Indices& point) {
+      return As(type,
+                e.ReadTensor(sum, point) * tir::Number(wide, 1.0 / static_cast<double>(count)));
+    });
+    return OkStatus();
+  }
+  const auto count_at = [&](std::span<const Expr> position) {
+    Expr count(1);
+    for (size_t d = 0; d < rank; ++d) {
+      count = count * CountAlong(pool.window, d, position[d], include_pad);
+    }
+    return tir::Cast(wide, count);
+  };
+  const size_t first = FirstSpatial(pool.channel_axis);
+  // Along rows the counts would be vectors, worked out for every plane.
+  int scale = -1;
+  if (pool.channel_axis == 1) {
+    scale = e.AddPoints(pool.window.output, ".scale", [&](const Indices& position) {
+      return tir::Div(tir::Number(wide, 1), count_at(position));
+    });
+  }
   e.DefinePoints(0, [&](const Indices& point) {
     const Expr total = e.ReadTensor(sum, point);
-    if (AlwaysFull(pool.window, include_pad)) {
-      int64_t count = 1;
-      for (int64_t k : pool.window.kernel) count *= k;
-      return As(type, total * tir::Number(wide, 1.0 / static_cast<double>(count)));
-    }
-    Expr count(1);
-    for (size_t d = 0; d < pool.window.rank(); ++d) {
-      count = count *
-              CountAlong(pool.window, d, point[FirstSpatial(pool.channel_axis) + d], include_pad);
-    }
-    return As(type, tir::Div(total, tir::Cast(wide, count)));
+    const auto position = std::span(point).subspan(first, rank);
+    if (scale < 0) return As(type, tir::Div(total, count_at(position)));
+    return As(type, total * e.ReadTensor(scale, Indices(position.begin(), position.end())));
   });
   return OkStatus();
 }

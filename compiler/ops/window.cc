@@ -140,14 +140,23 @@ PaddedImage Pad(Emitter& e, int value, const Window& window, int channel_axis, d
   graph::Shape padded = source.shape;
   for (size_t d = 0; d < window.rank(); ++d) {
     padded[first + d] += window.Before(d) + window.After(d);
+    image.offset[first + d] = window.Before(d);
   }
-  for (size_t d = 0; d < window.rank(); ++d) image.offset[first + d] = window.Before(d);
+  const bool rows_last = first + window.rank() == rank;
+  if (rows_last && window.kernel.back() > 1) image.phases = window.strides.back();
+  const int64_t phases = image.phases;
+  if (phases > 1) {
+    padded.back() = (padded.back() + phases - 1) / phases;
+    padded.insert(padded.end() - 1, phases);
+  }
   image.tensor = e.AddPoints(padded, ".pad", [&](const Indices& point) {
     Indices inner;
     Expr inside;
     for (size_t axis = 0; axis < rank; ++axis) {
-      inner.push_back(point[axis] - Expr(image.offset[axis]));
-      if (padded[axis] == source.shape[axis]) continue;
+      const bool phased = phases > 1 && axis + 1 == rank;
+      const Expr at = phased ? point[axis + 1] * Expr(phases) + point[axis] : point[axis];
+      inner.push_back(at - Expr(image.offset[axis]));
+      if (!phased && padded[axis] == source.shape[axis]) continue;
       const Expr here =
           tir::And(tir::Le(Expr(0), inner[axis]), tir::Lt(inner[axis], Expr(source.shape[axis])));
       inside = inside ? tir::And(inside, here) : here;
@@ -165,9 +174,15 @@ Indices WindowIndices(const Window& window, int channel_axis, const PaddedImage&
   indices[0] = batch;
   indices[channel_axis] = channel;
   for (size_t d = 0; d < window.rank(); ++d) {
-    indices[first + d] = position[d] * Expr(window.strides[d]) +
-                         tap[d] * Expr(window.dilations[d]) +
-                         Expr(image.offset[first + d] - window.Before(d));
+    const Expr reach = tap[d] * Expr(window.dilations[d]);
+    const int64_t before = image.offset[first + d] - window.Before(d);
+    if (image.phases > 1 && d + 1 == window.rank()) {
+      // The first tap of the first window is element 0 of phase 0.
+      indices[first + d] = tir::FloorMod(reach, Expr(image.phases));
+      indices.push_back(position[d] + tir::FloorDiv(reach, Expr(image.phases)));
+    } else {
+      indices[first + d] = position[d] * Expr(window.strides[d]) + reach + Expr(before);
+    }
   }
   return indices;
 }

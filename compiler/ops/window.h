@@ -47,16 +47,22 @@ bool IsNonNegative(const graph::Graph& graph, int value);
 
 // An image operand with its padding: position i in its own coordinates (which may be outside by as
 // much as the window reads) is tensor index i + offset.
+//
+// With phases, position i along the last dimension is element i / phases of row i % phases:
+//   x[c, h, 2 q + p - 1]  ->  x.pad[c, h, p, q]
+// so that the neighbours of a strided window along its rows lie side by side, as vectors want them.
 struct PaddedImage {
   int tensor = -1;
-  std::vector<int64_t> offset;  // per dimension
+  std::vector<int64_t> offset;  // per dimension of the operand
+  int64_t phases = 1;
 };
 
 // Whether the operand is stored with zeros around it as far as the window reads.
 bool HaloHolds(Emitter& e, int value, const Window& window, int channel_axis);
 
 // Reads go to the operand itself where the window stays inside, or where `fill` is zero and its
-// halo is wide enough; else a stage is added that pads it with `fill`.
+// halo is wide enough; else a stage is added that pads it with `fill`, in phases where rows are
+// contiguous (channels first) and the window strides along them.
 PaddedImage Pad(Emitter& e, int value, const Window& window, int channel_axis, double fill);
 
 // The indices of a window's element: batch and channel as given.

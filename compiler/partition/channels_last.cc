@@ -8,6 +8,7 @@
 #include <set>
 
 #include "compiler/ops/op_table.h"
+#include "compiler/partition/layout.h"
 
 namespace temper::partition {
 namespace {
@@ -69,8 +70,6 @@ graph::Tensor TransposedTensor(const graph::Tensor& from, const std::vector<int6
   return to;
 }
 
-constexpr int kMostFollowed = 8;  // elementwise operators behind a convolution
-
 // Integers of a constant input or, where it is absent, `absent`; nothing if it is computed.
 std::optional<std::vector<int64_t>> Integers(const Graph& graph, const Node& node, size_t i,
                                              std::vector<int64_t> absent) {
@@ -82,7 +81,7 @@ std::optional<std::vector<int64_t>> Integers(const Graph& graph, const Node& nod
 
 class Rewriter {
  public:
-  explicit Rewriter(Graph& graph) : graph_(graph) {}
+  Rewriter(Graph& graph, const std::set<int>& stay) : graph_(graph), stay_(stay) {}
 
   Status Run() {
     const std::vector<int> order = graph_.order();
@@ -201,7 +200,7 @@ class Rewriter {
     const size_t rank = Rank(x);
     const bool image =
         node.Is("Conv") || node.Is("ConvTranspose") || node.Is("MaxPool") || node.Is("AveragePool");
-    if (node.Is("Conv") && !HasLast(x) && StaysFirst(node)) return Stay(id);
+    if (stay_.count(id)) return Stay(id);
     if (entry->channels_last && rank >= 3 && (image || Leads(x))) {
       std::vector<int> inputs = node.inputs;
       for (size_t i = 1; i < inputs.size(); ++i) {
@@ -228,42 +227,6 @@ class Rewriter {
       moved = VisitAxes(id);
     }
     if (!moved) Stay(id);
-  }
-
-  // A convolution of single pixels between values in the caller's order: as a matrix product over
-  // all pixels it needs no other.
-  bool StaysFirst(const Node& node) const {
-    const Shape image = graph_.shape(node.inputs[0]), out = graph_.shape(node.outputs[0]);
-    const Shape weight = graph_.shape(node.inputs[1]);
-    int64_t pixels = 1;
-    for (size_t d = 2; d < image.size(); ++d) {
-      if (weight[d] != 1 || out[d] != image[d]) return false;
-      pixels *= image[d];
-    }
-    // Few pixels do not fill the last vector, and cost little to move.
-    constexpr int64_t kLeastPixels = 128;
-    const std::vector<int64_t> pads = node.Ints("pads");
-    const bool padded = std::any_of(pads.begin(), pads.end(), [](int64_t p) { return p != 0; });
-    return node.Int("group", 1) == 1 && !padded && pixels >= kLeastPixels &&
-           !ReachesImage(node.outputs[0], kMostFollowed);
-  }
-
-  // Whether an operator that may want channels last reads the value, through at most `steps`
-  // others.
-  bool ReachesImage(int value, int steps) const {
-    for (const graph::Use& use : graph_.value(value).uses) {
-      const Node& user = graph_.node(use.node);
-      const ops::OpEntry* entry = ops::FindBuilder(user);
-      if (entry == nullptr || user.outputs.empty()) continue;
-      if (entry->channels_last || user.op.rfind("Global", 0) == 0 || user.Is("Concat")) return true;
-      if (entry->kind != ops::OpKind::kElementwise) continue;
-      // What it is combined with may come channels last.
-      for (int other : user.inputs) {
-        if (other != kNone && other != value && !graph_.value(other).IsConstant()) return true;
-      }
-      if (steps == 0 || ReachesImage(user.outputs[0], steps - 1)) return true;
-    }
-    return false;
   }
 
   bool VisitTranspose(int id) {
@@ -411,6 +374,7 @@ class Rewriter {
   }
 
   Graph& graph_;
+  const std::set<int> stay_;  // nodes that compute in the model's order (layout.h)
   std::map<int, int> last_;   // value -> its channels-last form
   std::map<int, int> first_;  // moved value -> what gives it back
   std::set<int> moved_;       // values that exist in channels-last form only
@@ -418,7 +382,11 @@ class Rewriter {
 
 }  // namespace
 
-Status ChannelsLast(Graph& graph) { return Rewriter(graph).Run(); }
+Status ChannelsLast(Graph& graph) { return MoveChannelsLast(graph, NodesChannelsFirst(graph)); }
+
+Status MoveChannelsLast(Graph& graph, const std::set<int>& stay) {
+  return Rewriter(graph, stay).Run();
+}
 
 Status DropReducedDimensions(Graph& graph) {
   const std::vector<int> order = graph.order();

@@ -10,9 +10,11 @@
 // Concat, Softmax, Reduce*, Pad, Slice, Split and the like follow the layout of their operands,
 // so that a Transpose stays only at the borders of the model and where an operator needs the
 // original order (Reshape, MatMul). Transposes of the model that only undo the layout vanish, and
-// where a tensor has one channel or one pixel a Reshape takes the place of a Transpose. A 1x1
-// convolution of many pixels between values in the original order stays as it is.
+// where a tensor has one channel or one pixel a Reshape takes the place of a Transpose. Nodes for
+// which the change costs more than it gains (layout.h) stay as they are.
 #pragma once
+
+#include <set>
 
 #include "base/status.h"
 #include "compiler/graph/graph.h"
@@ -21,6 +23,9 @@ namespace temper::partition {
 
 // REQUIRES: static types. Leaves no dead nodes behind.
 Status ChannelsLast(graph::Graph& graph);
+
+// The same with all nodes moved that can be, but for those that `stay`.
+Status MoveChannelsLast(graph::Graph& graph, const std::set<int>& stay);
 
 // A Reduce* with keepdims whose only use is a Reshape that drops just the reduced dimensions
 // becomes one without keepdims (a global pool and the Flatten behind it).

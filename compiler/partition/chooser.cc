@@ -42,7 +42,8 @@ class Greedy {
     return OkStatus();
   }
 
-  // Groups without heavy nodes join the group that alone reads them, element for element.
+  // Groups without heavy nodes join the group that alone reads them, element for element or plane
+  // for plane.
   Status Absorb() {
     std::vector<int> order(groups_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -101,6 +102,34 @@ class Greedy {
     return together <= apart;
   }
 
+  // Whether the node reads each plane of its operand for one plane of its result: a pool or a
+  // depthwise convolution, channels first.
+  bool ReadsRows(const graph::Node& node) const {
+    if (node.Is("MaxPool") || node.Is("AveragePool")) return true;
+    if (!node.Is("Conv")) return false;
+    const int64_t channels = graph_.shape(node.inputs[0])[1];
+    return node.Int("group", 1) == channels && graph_.shape(node.outputs[0])[1] == channels;
+  }
+
+  // Whether the group only puts whole planes (the last two dimensions) into another order, as a
+  // channel shuffle does. The planes' reader then finds them at no cost.
+  bool MovesRows(const Group& group) const {
+    for (int id : group.nodes) {
+      const graph::Node& node = graph_.node(id);
+      const graph::Shape in = graph_.shape(node.inputs[0]), out = graph_.shape(node.outputs[0]);
+      if (in.size() < 3 || out.size() < 3) return false;
+      if (node.Is("Transpose")) {
+        const std::vector<int64_t> perm = node.Ints("perm");
+        const auto rank = static_cast<int64_t>(perm.size());
+        if (perm[rank - 1] != rank - 1 || perm[rank - 2] != rank - 2) return false;
+      } else if (ops::FindBuilder(node)->build != ops::BuildReshape ||
+                 !std::equal(in.end() - 2, in.end(), out.end() - 2)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // The group that may take in group `g`, or -1.
   int Reader(int g) const {
     for (int id : groups_[g].nodes) {
@@ -116,10 +145,9 @@ class Greedy {
       if (owner == owner_.end()) return -1;  // no kernel reads it there
       const int group = owner->second;
       if (reader >= 0 && group != reader) return -1;
-      if (KindOf(use.node) != OpKind::kElementwise ||
-          graph_.shape(node.outputs[0]) != graph_.shape(last.outputs[0])) {
-        return -1;
-      }
+      const bool pointwise = KindOf(use.node) == OpKind::kElementwise &&
+                             graph_.shape(node.outputs[0]) == graph_.shape(last.outputs[0]);
+      if (!pointwise && !(use.input == 0 && ReadsRows(node) && MovesRows(groups_[g]))) return -1;
       reader = group;
     }
     return reader;

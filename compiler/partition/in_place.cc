@@ -77,6 +77,26 @@ class Finder {
     if (axis + 1 == static_cast<int>(shape.size())) return !TouchedByRuntime(whole);
     return !HasGaps(shape, axis) && !LiesWithGaps(whole);
   }
+  // The channels of a convolution in groups of several become two axes (te/split_groups.h), which
+  // gaps between its pixels do not allow: a kernel for the concatenation costs less.
+  bool TouchedByGroups(int value) const {
+    if (!IsScratch(value)) return false;
+    const auto grouped = [&](int id) {
+      const Node& node = graph_.node(id);
+      return node.op == "Conv" && node.Int("group", 1) > 1 && graph_.shape(node.inputs[1])[1] > 1;
+    };
+    constexpr int kMostBehind = 4;  // elementwise operators, which join the convolution's kernel
+    int producer = graph_.value(value).producer;
+    for (int i = 0; i < kMostBehind && producer != kNone; ++i) {
+      const Node& node = graph_.node(producer);
+      const ops::OpEntry* entry = ops::FindBuilder(node);
+      if (grouped(producer)) return true;
+      if (entry == nullptr || entry->kind != OpKind::kElementwise || !node.HasInput(0)) break;
+      producer = graph_.value(node.inputs[0]).producer;
+    }
+    return false;
+  }
+
   bool MayBePart(int value, int whole, int axis, int64_t begin) const {
     if (!IsScratch(value) || graph_.type(value).dtype != graph_.type(whole).dtype) return false;
     const Shape shape = graph_.shape(whole);
@@ -119,6 +139,7 @@ class Finder {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int x = node.inputs[i];
       if (!IsStatic(x)) return;
+      if (axis + 1 == static_cast<int>(graph_.shape(y).size()) && TouchedByGroups(x)) return;
       if (IsScratch(x) && IsWritten(x) && !parts.count(x) && MayBePart(x, y, axis, begin)) {
         parts[x] = {y, axis, begin, node.id};
         in_place += Elements(graph_.shape(x));

@@ -127,6 +127,27 @@ TEST(Access, CountsOneSideOfWhatUnrollingDecides) {
   EXPECT_GE(serial.compare, 1);
 }
 
+// Lanes beside a row's ends are off in the same way for all rows: their masks are constants once
+// the vectors of a row are unrolled. In a serial loop they are worked out for each vector.
+TEST(Access, SettlesConditionsThatUnrollingOrAllLanesDecide) {
+  for (const Bind bind : {Bind::kUnroll, Bind::kSerial}) {
+    tir::Function f = Matmul(64, 128, 32, 4, 16);
+    Expr i = tir::Var(0, "i"), jo = tir::Var(1, "jo"), ji = tir::Var(4, "ji");
+    Expr j = jo * tir::Index(16) + ji - tir::Index(1);
+    Expr lanes = tir::And(tir::Le(tir::Index(0), j), tir::Lt(j, tir::Index(120)));
+    Expr row = tir::Lt(i, tir::Index(60));
+    Expr at[2] = {i, j};
+    Expr value = tir::Select(tir::And(row, lanes), tir::Load(0, DType::kFloat32, at),
+                             tir::Number(DType::kFloat32, 0));
+    tir::Stmt s = tir::Store(2, {i, jo * tir::Index(16) + ji}, value);
+    s = tir::For(jo, 0, 8, bind, tir::For(ji, 0, 16, Bind::kVector, s));
+    f.body = tir::For(i, 0, 64, Bind::kSerial, s);
+    const StoreView view = ViewStores(f, Avx512())[0];
+    EXPECT_EQ(view.operations.compare, 4);  // three conditions and the choice
+    EXPECT_EQ(view.settled.compare, bind == Bind::kUnroll ? 4 : 2);
+  }
+}
+
 TEST(Access, FractionsOfPackedIndices) {
   // Element p[j / 16, j % 16] of j = jo * 16 + ji: a panel a step of jo.
   tir::Function f;
@@ -159,6 +180,23 @@ TEST(Prior, VectorsAndTilesAreFaster) {
   EXPECT_LT(estimate(8, 16), estimate(8, 4));
   EXPECT_LT(estimate(8, 4), estimate(8, 1));
   EXPECT_LT(estimate(8, 16), estimate(1, 16));
+}
+
+// Windows along a row: three vectors that share lanes are three loads, across lines.
+TEST(Prior, VectorsThatShareLanesAreLoadedEach) {
+  const auto loads = [](int64_t step) {
+    tir::Function f = Matmul(64, 128, 32, 4, 16);
+    Expr k = tir::Var(0, "k"), ji = tir::Var(4, "ji");
+    Expr at[2] = {tir::Index(0), k * tir::Index(step) + ji};
+    Expr out[2] = {tir::Index(0), ji};
+    tir::Stmt s =
+        tir::Store(2, {tir::Index(0), ji},
+                   tir::Load(2, DType::kFloat32, out) + tir::Load(1, DType::kFloat32, at));
+    f.body = tir::For(k, 0, 3, Bind::kUnroll, tir::For(ji, 0, 16, Bind::kVector, s));
+    return EstimateStore(ViewStores(f, Avx512())[0], Avx512(), 1).body_loads;
+  };
+  EXPECT_NEAR(loads(16) - 1, 3, 1e-6);  // one more is the result
+  EXPECT_NEAR(loads(1) - 1, 3 * (1 + 60.0 / 64), 1e-6);
 }
 
 TEST(Prior, TrafficCountsWhatDoesNotFit) {

@@ -181,6 +181,36 @@ Program Depthwise(const ConvSize& s) {
   return p;
 }
 
+Program DepthwiseRows(const ConvSize& s) {
+  Program p;
+  p.name = "depthwise_rows";
+  const int x = p.AddInput("x", DType::kFloat32, {1, s.in, s.height, s.width});
+  const int w = p.AddInput("w", DType::kFloat32, {s.in, s.kernel, s.kernel}, true);
+  const int bias = p.AddInput("bias", DType::kFloat32, {s.in}, true);
+  const int64_t columns = (s.width + 2 * s.pad + s.stride - 1) / s.stride;
+  StageBuilder pad(p, "pad");
+  Expr pn = pad.Spatial("n", 1), pc = pad.Spatial("c", s.in);
+  Expr py = pad.Spatial("y", s.height + 2 * s.pad) - s.pad;
+  Expr phase = pad.Spatial("p", s.stride), q = pad.Spatial("q", columns);
+  Expr px = q * s.stride + phase - s.pad;
+  const int padded =
+      pad.Done(tir::Select(Inside(py, s.height, px, s.width), Read(p, x, {pn, pc, py, px}), F(0)));
+  StageBuilder b(p, "acc");
+  Expr n = b.Spatial("n", 1), c = b.Spatial("c", s.in);
+  Expr y = b.Spatial("y", OutExtent(s, s.height)), o = b.Spatial("x", OutExtent(s, s.width));
+  Expr ky = b.Reduce("ky", s.kernel), kx = b.Reduce("kx", s.kernel);
+  const int acc = b.Done(Read(p, padded,
+                              {n, c, y * s.stride + ky, tir::FloorMod(kx, tir::Index(s.stride)),
+                               o + tir::FloorDiv(kx, tir::Index(s.stride))}) *
+                             Read(p, w, {c, ky, kx}),
+                         Combiner::kSum);
+  StageBuilder r(p, "y");
+  Expr rn = r.Spatial("n", 1), rc = r.Spatial("c", s.in);
+  Expr ry = r.Spatial("y", OutExtent(s, s.height)), ro = r.Spatial("x", OutExtent(s, s.width));
+  p.outputs = {r.Done(tir::Max(Read(p, acc, {rn, rc, ry, ro}) + Read(p, bias, {rc}), F(0)))};
+  return p;
+}
+
 Program MaxPool(const ConvSize& s) {
   Program p;
   p.name = "max_pool";
@@ -398,6 +428,8 @@ std::vector<NamedProgram> SmallPrograms() {
   add("grouped_conv", grouped);
   add("split_groups", SplitGroups(grouped));
   add("depthwise", Depthwise({.height = 7, .width = 6, .in = 12}));
+  add("depthwise_rows", DepthwiseRows({.height = 6, .width = 19, .in = 3}));
+  add("depthwise_rows_s2", DepthwiseRows({.height = 7, .width = 37, .in = 2, .stride = 2}));
   add("max_pool", MaxPool({.height = 7, .width = 8, .in = 5, .stride = 2}));
   add("avg_pool", AvgPool({.height = 7, .width = 8, .in = 5, .stride = 2}));
   add("global_avg_pool", GlobalAvgPool(5, 4, 19));

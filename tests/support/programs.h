@@ -30,6 +30,10 @@ te::Program PaddedConv(const ConvSize& size);
 te::Program GroupedConv(const ConvSize& size, int64_t groups);
 // size.in channels, each on its own; weights [kernel, kernel, in].
 te::Program Depthwise(const ConvSize& size);
+// The same channels first, [1, size.in, height, width]: a stage pads the rows and puts what a
+// stride skips into rows of its own, [.., h, w % stride, w / stride]. Weights are
+// [in, kernel, kernel].
+te::Program DepthwiseRows(const ConvSize& size);
 
 // Padding counts as the lowest value (max) or is not counted (average). size.in channels.
 te::Program MaxPool(const ConvSize& size);

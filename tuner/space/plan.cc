@@ -218,12 +218,49 @@ class Planner {
         nest.root = root;
         nest.root_axis = *mapped;
         taken_[root] = true;
-        return nest;
       }
     }
-    nest.root_axis.resize(axes);
-    for (int i = 0; i < axes; ++i) nest.root_axis[i] = i;
+    if (nest.root == anchor) {
+      nest.root_axis.resize(axes);
+      for (int i = 0; i < axes; ++i) nest.root_axis[i] = i;
+    }
+    for (int s = 0; s < anchor; ++s) {
+      if (!IsCopyFor(s, anchor)) continue;
+      nest.copies.push_back(s);
+      taken_[s] = true;
+    }
     return nest;
+  }
+
+  // Whether every point of the anchor has elements of `s` of its own, its windows aside, along rows
+  // that are contiguous: a copy made in the anchor's loops is then made once.
+  bool IsCopyFor(int s, int anchor) const {
+    if (caution_ > 0 || taken_[s] || inlined_[s] || info_[s].reduces || info_[s].output) {
+      return false;
+    }
+    std::vector<int> readers;
+    RealReaders(s, readers);
+    if (readers != std::vector<int>{anchor}) return false;
+    const te::Stage& stage = program_.stages[anchor];
+    int reads = 0;
+    for (const Read& read : info_[anchor].reads) {
+      if (program_.tensors[read.tensor].producer != s) continue;
+      ++reads;
+      for (size_t a = 0; a < stage.spatial.size(); ++a) {
+        if (stage.spatial[a].extent > 1 && !read.DependsOn(static_cast<int>(a))) return false;
+      }
+      int last = static_cast<int>(stage.spatial.size()) - 1;
+      while (last > 0 && stage.spatial[last].extent == 1) --last;
+      // A window slides along the rows: the last dimension moves with a reduction axis too.
+      const std::vector<int64_t>& along = read.dims.back().coefficients;
+      if (last < 0 || along[last] == 0 ||
+          std::all_of(
+              along.begin() + static_cast<std::ptrdiff_t>(stage.spatial.size()), along.end(),
+              [](int64_t c) { return c == 0; })) {
+        return false;
+      }
+    }
+    return reads > 0;
   }
 
   bool CoversAll(const std::vector<int>& axes, int root) const {

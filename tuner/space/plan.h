@@ -2,6 +2,7 @@
 //
 //   pad -> conv -> bias -> relu        one tile nest: root relu, anchor conv; bias inlined, pad
 //                                      inlined or a nest of its own (a choice)
+//   pad -> max -> relu                 one tile nest; pad inlined or a copy in its loops
 //   max -> exp -> sum -> div           one row nest: root div, the others at its row loop
 //   mean along the contiguous axis     one row nest: root the division, rows only
 //   left -> input, right -> output     a transform nest each: short sums of short sums
@@ -27,6 +28,9 @@ struct Nest {
   // reduction that is split); kTransform: the one stage
   // computed inside the root's outer loops.
   std::vector<int> members;
+  // kTile: stages that the anchor alone reads, each element about as often as it is a point of the
+  // anchor (row_copy.h): padded operands of depthwise convolutions and pools.
+  std::vector<int> copies;
   std::vector<int64_t> fixed_tile;  // kTransform: of each axis of the root (short_sums.h)
   int row_axes = 0;                 // kRow: so many leading axes of the root are rows
   bool may_inline = false;          // kElementwise: whether to have this nest is a choice

@@ -14,6 +14,7 @@
 
 #include "tuner/space/loops.h"
 #include "tuner/space/pack.h"
+#include "tuner/space/row_copy.h"
 #include "tuner/space/rules.h"
 
 namespace temper::tuner {
@@ -37,6 +38,7 @@ enum KnobIndex {
   kUnroll,        // of the innermost reduction loop; its extent: fully
   kUnrollSecond,  // 1: the reduction loop around it is unrolled fully too
   kPrefetch,      // of packed operands, iterations of the innermost serial loop ahead; 0: none
+  kCopy,          // operands that may be copied: inside so many outer loops of the root; 0: inlined
   kKnobCount,
 };
 
@@ -69,7 +71,7 @@ class TileRule final : public NestRule {
     int64_t v = vector_ < 0 ? 1 : Extent(vector_);
     int64_t e1 = tile1_ < 0 ? 1 : Extent(tile1_);
     int64_t e2 = tile2_ < 0 ? 1 : Extent(tile2_);
-    knobs[kLanes] = {"lanes", 0, LaneChoices(context_, nest_.anchor, v), 0.8};
+    knobs[kLanes] = {"lanes", 0, Lanes(v), 0.8};
     knobs[kVectors] = {"vectors", 0, VectorChoices(v, knobs[kLanes].values[0])};
     knobs[kTile1] = {"tile1", 0, {}};
     for (int64_t t = 1; t <= std::min<int64_t>(e1, 28); ++t) knobs[kTile1].values.push_back(t);
@@ -98,6 +100,12 @@ class TileRule final : public NestRule {
     // What pays is 4 to 8 KB ahead: the loop's steps read one to four lines each, unrolled ones
     // more.
     if (PacksConstant() && inner >= 32) knobs[kPrefetch].values = {0, 8, 16, 32, 64};
+    knobs[kCopy] = {"copy", 0, {0}};
+    if (!nest_.copies.empty()) {
+      const auto most = std::min<int64_t>(static_cast<int64_t>(outer_.size()), 3);
+      for (int64_t n = most; n >= 1; --n)
+        knobs[kCopy].values.insert(knobs[kCopy].values.begin(), n);
+    }
     return knobs;
   }
 
@@ -139,6 +147,13 @@ class TileRule final : public NestRule {
     if (outside > 0) {
       out->stages[acc].place = {schedule::PlaceKind::kAt, root, outside - 1};
       out->stages[acc].scope = tir::Scope::kRegister;
+    }
+    for (int copy : nest_.copies) {
+      StageSchedule& cs = out->stages[numbers.of_stage[copy]];
+      cs = {};
+      cs.place.kind = schedule::PlaceKind::kInline;
+      const int loop = CopyLoop(rs, outside, v[kCopy]);
+      if (loop >= 0) cs = CopySchedule(context_, copy, {schedule::PlaceKind::kAt, root, loop});
     }
     auto steps = Packs(v);
     for (size_t i = 0; i < packs_.size(); ++i) {
@@ -200,10 +215,54 @@ class TileRule final : public NestRule {
     }
     if (tile2_ >= 0) (*v)[kTile2] = tiles[tile2_].tile;
     (*v)[kOrder] = OrderNumber(outer_, order);
+    (*v)[kCopy] = 0;
+    if (!nest_.copies.empty()) {
+      const schedule::Place& place = s.stages[numbers.of_stage[nest_.copies[0]]].place;
+      if (place.kind == schedule::PlaceKind::kAt) {
+        (*v)[kCopy] = std::max(place.loop - Trivial(s.stages[root]) + 1, 1);
+      }
+    }
     return ExtractReduction(s.stages[acc], v);
   }
 
  private:
+  // Vectors that an axis does not fill are masked, where that costs nothing and half of them is
+  // used.
+  std::vector<int64_t> Lanes(int64_t extent) const {
+    std::vector<int64_t> choices = LaneChoices(context_, nest_.anchor, extent);
+    int64_t lanes = 1;
+    while (lanes < extent) lanes *= 2;
+    const int bytes =
+        std::max(4, ByteSize(context_.program->tensors[context_.stage(nest_.anchor).tensor].dtype));
+    if (context_.target->masked_vectors && lanes > extent && lanes > 4 &&
+        lanes <= context_.target->Lanes(bytes)) {
+      choices.insert(choices.begin(), lanes);
+    }
+    return choices;
+  }
+
+  // Loops of the root's schedule that run once.
+  int Trivial(const StageSchedule& rs) const {
+    int count = 0;
+    for (const schedule::LoopRef& loop : rs.order) {
+      if (loop.level != 0) continue;
+      int64_t product = 1;
+      for (int64_t f : rs.groups[loop.group].factors) product *= f;
+      if (Extent(rs.groups[loop.group].axes[0]) <= product) ++count;
+    }
+    return count;
+  }
+
+  // The root's loop in which operands are copied, -1: they are not. The innermost one that may be
+  // is the last outside the tile.
+  int CopyLoop(const StageSchedule& rs, int outside, int64_t loops) const {
+    if (loops == 0 || outside == 0) return -1;
+    int outer = 0;
+    for (const schedule::LoopRef& loop : rs.order) outer += loop.level == 0 ? 1 : 0;
+    const int last = std::min(outer, outside) - 1;
+    return std::clamp(Trivial(rs) + static_cast<int>(loops) - 1, 0, last);
+  }
+
   const te::Stage& Anchor() const { return context_.stage(nest_.anchor); }
   const StageInfo& AnchorInfo() const { return (*context_.info)[nest_.anchor]; }
   int64_t Extent(int root_axis) const { return context_.extent(nest_.root, root_axis); }

@@ -132,9 +132,11 @@ void KernelEmitter::EmitStmt(const Stmt& s) {
     case StmtKind::kBlock:
       FindBlocks(s);
       FindWoven(s);
+      FindPairs(s);
       for (const Stmt& c : s->children) EmitStmt(c);
       blocks_.clear();
       woven_.clear();
+      pairs_.clear();
       return;
     case StmtKind::kAllocate:  // made where it is first used
       return EmitStmt(s->body());

@@ -129,6 +129,16 @@ class KernelEmitter {
     std::array<llvm::Value*, 4> values;  // null until the first is asked for
   };
 
+  // The even and the odd elements of one run: lane i of part p is element first + 2 * i + p.
+  struct Pair {
+    int buffer = -1;
+    int lanes = 0;
+    LinearForm first;
+    tir::Expr on[2];  // predicates, null: none
+    llvm::Value* off = nullptr;
+    llvm::Value* halves[2] = {};  // of the run, once loaded
+  };
+
   // Stores of as many vectors as their lanes are apart, which together fill a range.
   struct Woven {
     int buffer;
@@ -163,6 +173,11 @@ class KernelEmitter {
   llvm::Value* EmitPaddedLoad(const tir::Expr& select);
   // `padding`: what a lane that is off gives, an immediate of one lane; null: zero.
   llvm::Value* LoadLanes(const tir::ExprNode& e, const Access& access, const tir::Expr& padding);
+  // every_second.cc: loads whose lanes are two apart. `off`: what lanes that are off give; null
+  // without a predicate.
+  void FindPairs(const tir::Stmt& block);  // of the stores of a block
+  llvm::Value* LoadEverySecond(const tir::ExprNode& e, const LinearForm& first, llvm::Value* off);
+  llvm::Value* LoadOfPair(const tir::ExprNode& e, const LinearForm& first, llvm::Value* off);
   llvm::Value* LoadScalar(int buffer, DType dtype, const LinearForm& element,
                           const tir::Expr& predicate, const tir::Expr& padding);
   // A constant in memory with `padding` in each of the lanes.
@@ -213,6 +228,7 @@ class KernelEmitter {
   FunctionState state_;
   std::vector<Block4> blocks_;  // of the block of statements that is being emitted
   std::vector<Woven> woven_;    // the same
+  std::vector<Pair> pairs_;     // the same
   std::unordered_map<const tir::ExprNode*, llvm::Value*> memo_;              // of the statement
   std::vector<std::pair<llvm::Constant*, llvm::Constant*>> padding_blocks_;  // value, its address
   int parallel_count_ = 0;

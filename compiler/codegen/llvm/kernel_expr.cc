@@ -335,6 +335,9 @@ Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access, co
   if (access.linear && !padding) {
     if (Value* v = LoadFromBlock(e, access)) return v;
   }
+  if (access.linear && access.lane_step == 2 && lanes % 2 == 0) {
+    return FromMemory(b_, LoadEverySecond(e, access.first, off), dtype);
+  }
   if (access.linear && !predicate) {
     Value* v = llvm::PoisonValue::get(type);
     LinearForm element = access.first;

@@ -132,6 +132,31 @@ TEST(AccessTest, StridedReversedAndBroadcastLanes) {
 
 // Neighbouring elements of rows that lie apart: blocks of four rows of four, whole and with a tail;
 // a run of six has one block and two loads by themselves.
+// x[ramp(i, 2, lanes)]: neither load may pass the last lane's element, on or off.
+TEST(AccessTest, EverySecondElement) {
+  for (DType d : kTypes) {
+    for (int lanes : {4, 8, 16}) {
+      const int last = 2 * (lanes - 1);
+      FunctionBuilder f;
+      int a = f.Param("a", d, {3, last + 2}), c = f.Param("c", d, {6, lanes}, true);
+      Expr i = f.NewVar("i"), at = Ramp(Expr(0), 1, lanes);
+      auto row = [&](const Expr& r) { return std::vector<Expr>{r, at}; };
+      auto second = [&](int64_t first, const Expr& mask) {
+        return f.Read(a, {i, Ramp(Expr(first), 2, lanes)}, mask);
+      };
+      const Expr low = tir::Le(Broadcast(Expr(2), lanes), at);
+      const Expr both = tir::And(Broadcast(Lt(i, Expr(1)), lanes), Upto(Expr(0), lanes - 1, lanes));
+      const Expr one = tir::Number(d, 1);
+      std::vector<Stmt> body = {
+          Store(c, row(i), second(1, Expr())),
+          Store(c, row(i + Expr(3)), tir::Select(both, second(2, both), Broadcast(one, lanes)),
+                low),
+      };
+      ExpectAgree(f.Finish(For(i, 0, 3, Bind::kSerial, Block(body))), f.outputs());
+    }
+  }
+}
+
 TEST(AccessTest, TransposedBlocks) {
   for (DType d : {kF32, DType::kInt32, DType::kFloat64}) {
     for (int lanes : {4, 8, 16}) {

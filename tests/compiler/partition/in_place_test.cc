@@ -25,7 +25,7 @@ std::vector<double> FirstOutput(const Net& net, const Partition& p) {
 
 Partition Check(Net& net) {
   EXPECT_TRUE(partition::MaterializeOutputs(net.graph).ok());
-  EXPECT_TRUE(partition::ChannelsLast(net.graph).ok());
+  EXPECT_TRUE(partition::MoveChannelsLast(net.graph, {}).ok());
   EXPECT_TRUE(partition::CopyIntoConcats(net.graph).ok());
   EXPECT_TRUE(graph::Verify(net.graph).ok()) << graph::Verify(net.graph).ToString();
   partition::PartitionOptions plain;
@@ -74,6 +74,17 @@ TEST(InPlace, BranchesWriteIntoTheirConcat) {
     EXPECT_EQ(halo.before, (std::vector<int64_t>{0, 1, 1, part.begin}));
     EXPECT_EQ(halo.after[3], part.begin == 0 ? 20 : 0);
   }
+}
+
+// Gaps between its pixels would keep a convolution's groups from becoming an axis.
+TEST(InPlace, GroupsOfSeveralChannelsAreNoParts) {
+  Net net;
+  const int x = net.Same("Relu", net.Conv(net.Input({1, 3, 6, 6}), 8, 3));
+  const int a = net.Conv(x, 16, 1), b = net.Same("Relu", net.Conv(x, 16, 1, 1, 2));
+  net.Output(net.Conv(Concat(net, {a, b}), 4, 3));
+  const Partition p = Check(net);
+  EXPECT_EQ(p.in_place.parts.size(), 0u) << partition::Print(net.graph, p);
+  EXPECT_EQ(KernelsWith(p, "Concat"), 1u);
 }
 
 // A dense block: each concatenation is the beginning of the next.

@@ -64,7 +64,7 @@ TEST(Halo, AdditionsShareOneOnBothSides) {
   const int a = net.Conv(net.Same("Relu", x), 4, 1);
   x = net.Same("Relu", net.Add(a, net.Conv(x, 4, 1)));
   net.Output(net.Conv(x, 4, 3, 2));  // reads one pixel in front and none behind
-  ASSERT_TRUE(partition::ChannelsLast(net.graph).ok());
+  ASSERT_TRUE(partition::MoveChannelsLast(net.graph, {}).ok());
   partition::InPlace in_place;
   const ops::Halos halos = partition::AssignHalos(net.graph, &in_place);
   const ops::Halo one{{0, 1, 1, 0}, {0, 1, 1, 0}};

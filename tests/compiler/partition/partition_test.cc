@@ -35,13 +35,16 @@ std::vector<std::vector<double>> Results(const graph::Graph& graph, const Partit
 }
 
 // Prepares the graph and partitions it; checks it against one kernel a node of the graph as it
-// was.
-Partition PartitionAndCheck(Net& net, const partition::PartitionOptions& options = {}) {
+// was. `all_last`: however small the network, and so whatever a change of layout costs.
+Partition PartitionAndCheck(Net& net, const partition::PartitionOptions& options = {},
+                            bool all_last = false) {
   EXPECT_TRUE(partition::MaterializeOutputs(net.graph).ok());
   const graph::Graph original = net.graph;
   auto plain = PartitionGraph(original, {partition::ChooseSingles, {}});
   EXPECT_TRUE(plain.ok()) << plain.status().ToString();
-  EXPECT_TRUE(partition::ChannelsLast(net.graph).ok());
+  EXPECT_TRUE(
+      (all_last ? partition::MoveChannelsLast(net.graph, {}) : partition::ChannelsLast(net.graph))
+          .ok());
   EXPECT_TRUE(partition::DropReducedDimensions(net.graph).ok());
   EXPECT_TRUE(partition::SplitTransposed(net.graph).ok());
   EXPECT_TRUE(graph::Verify(net.graph).ok()) << graph::Verify(net.graph).ToString();
@@ -124,7 +127,7 @@ TEST(Partition, SqueezeAndExciteFusesActivationsWithTheirConvolutions) {
   s = net.Same("HardSigmoid", net.Conv(net.Same("Relu", net.Conv(s, 2, 1)), 8, 1));
   x = net.Node("Mul", {s, x}, net.graph.shape(x));
   net.Output(net.Conv(x, 4, 1));
-  const Partition p = PartitionAndCheck(net);
+  const Partition p = PartitionAndCheck(net, {}, true);
   EXPECT_EQ(Names(p),
             (std::vector<std::string>{"Transpose", "Conv+HardSwish", "Conv+HardSwish", "ReduceMean",
                                       "Conv+Relu", "Conv+HardSigmoid", "Mul", "Conv", "Transpose"}))
@@ -191,15 +194,48 @@ TEST(Partition, PixelsBetweenTheCallersTensorsKeepTheirOrder) {
   Net net;
   net.Output(net.Same("Relu", net.Conv(net.Input({1, 6, 12, 12}), 8, 1, 1)));
   EXPECT_EQ(Names(PartitionAndCheck(net)), (std::vector<std::string>{"Conv+Relu"}));
-  Net few;  // pixels
-  few.Output(few.Same("Relu", few.Conv(few.Input({1, 6, 5, 5}), 8, 1, 1)));
+  // Few pixels leave most of a vector unused, which for many channels costs more than two changes.
+  Net few;
+  few.Output(few.Same("Relu", few.Conv(few.Input({1, 64, 3, 3}), 64, 1, 1)));
   EXPECT_EQ(Names(PartitionAndCheck(few)),
             (std::vector<std::string>{"Transpose", "Conv+Relu", "Transpose"}));
   Net deeper;
-  deeper.Output(deeper.Conv(deeper.Same("Relu", deeper.Conv(deeper.Input({1, 6, 12, 12}), 8, 1, 1)),
-                            4, 3, 1));
+  deeper.Output(deeper.Conv(
+      deeper.Same("Relu", deeper.Conv(deeper.Input({1, 16, 12, 12}), 16, 1, 1)), 16, 3, 1));
   EXPECT_EQ(Names(PartitionAndCheck(deeper)),
             (std::vector<std::string>{"Transpose", "Conv+Relu", "Conv", "Transpose"}));
+}
+
+TEST(Partition, WindowsAloneKeepTheCallersOrder) {
+  const graph::Attributes window = {{"kernel_shape", std::vector<int64_t>{3, 3}},
+                                    {"strides", std::vector<int64_t>{2, 2}},
+                                    {"pads", std::vector<int64_t>{1, 1, 1, 1}}};
+  for (const char* op : {"MaxPool", "AveragePool"}) {
+    Net net;
+    net.Output(net.Node(op, {net.Same("Relu", net.Input({1, 5, 9, 21}))}, {1, 5, 5, 11}, window));
+    EXPECT_EQ(Names(PartitionAndCheck(net)), (std::vector<std::string>{"Relu", op}));
+  }
+  for (int64_t stride : {1, 2, 3}) {
+    Net net;
+    net.Output(net.Same("Relu", net.Conv(net.Input({1, 5, 8, 20}), 5, 5, stride, 5)));
+    EXPECT_EQ(Names(PartitionAndCheck(net)), (std::vector<std::string>{"Conv+Relu"}));
+  }
+}
+
+// A shuffle between a grouped convolution and one over each channel moves no memory.
+TEST(Partition, WindowsReadShuffledPlanesWhereTheyAre) {
+  Net net;
+  int x = net.Same("Relu", net.Conv(net.Input({1, 8, 12, 12}), 12, 1, 1, 2));
+  const auto shape = [&](std::vector<int64_t> to) {
+    return net.graph.AddConstant("shape", graph::MakeInts({static_cast<int64_t>(to.size())}, to));
+  };
+  x = net.Node("Reshape", {x, shape({1, 2, 6, 12, 12})}, {1, 2, 6, 12, 12});
+  x = net.Node("Transpose", {x}, {1, 6, 2, 12, 12},
+               {{"perm", std::vector<int64_t>{0, 2, 1, 3, 4}}});
+  x = net.Node("Reshape", {x, shape({1, 12, 12, 12})}, {1, 12, 12, 12});
+  net.Output(net.Conv(net.Conv(x, 12, 3, 1, 12), 8, 1, 1, 2));
+  EXPECT_EQ(Names(PartitionAndCheck(net)),
+            (std::vector<std::string>{"Conv+Relu", "Reshape+Transpose+Reshape+Conv", "Conv"}));
 }
 
 // A transposed convolution whose windows do not overlap is a matrix product.
@@ -254,7 +290,7 @@ TEST(Partition, PhasesOfTransposedConvolutionsBecomeAxes) {
          {"pads", c.pads},
          {"group", int64_t{1}}});
     net.Output(net.Conv(net.Same("Relu", y), 4, 1));
-    const Partition p = PartitionAndCheck(net);
+    const Partition p = PartitionAndCheck(net, {}, true);
     std::vector<std::string> names;
     for (const auto& kernel : p.kernels) {
       if (!kernel.view) names.push_back(kernel.program.name);

@@ -153,6 +153,41 @@ TEST(Space, PacksConstantsAndKeepsTheTileInRegisters) {
   }
 }
 
+TEST(Space, PaddedRowsAreCopiedInTheLoopsOrInlined) {
+  Target target = Named("x86-64-v4");
+  for (int64_t stride : {1, 2}) {
+    te::Program program = te::Canonicalize(
+        testing::DepthwiseRows({.height = 28, .width = 56, .in = 8, .stride = stride}));
+    Space space = Space::Create(program, target, 1);
+    Rng rng(1);
+    int copied = 0, inlined = 0;
+    for (int i = 0; i < 40; ++i) {
+      const schedule::Schedule s = space.Emit(space.Sample(rng));
+      const schedule::Place& pad = s.stages[0].place;  // the first stage of the program
+      copied += pad.kind == schedule::PlaceKind::kAt && s.stages[0].scope == tir::Scope::kStack;
+      inlined += pad.kind == schedule::PlaceKind::kInline;
+    }
+    EXPECT_EQ(copied + inlined, 40);
+    EXPECT_GT(copied, 0);
+    EXPECT_GT(inlined, 0);
+  }
+}
+
+// Seven of eight lanes are used sooner than four and then two and one.
+TEST(Space, ShortRowsAreMaskedVectors) {
+  te::Program program =
+      te::Canonicalize(testing::DepthwiseRows({.height = 7, .width = 7, .in = 8}));
+  const auto lanes = [&](const char* target) {
+    const Space space = Space::Create(program, Named(target), 1);
+    for (const Knob& knob : space.knobs()) {
+      if (knob.name == "lanes") return knob.values.front();
+    }
+    return int64_t{0};
+  };
+  EXPECT_EQ(lanes("x86-64-v4"), 8);
+  EXPECT_EQ(lanes("x86-64-v2"), 4);
+}
+
 TEST(Space, SoftmaxIsOneNestOfRows) {
   Target target = Named("x86-64-v4");
   te::Program program = te::Canonicalize(testing::Softmax(64, 128));
