@@ -203,12 +203,29 @@ Affine Simplifier::QuotientOrRemainder(const Expr& e, bool quotient_wanted) {
   return result;
 }
 
+namespace {
+
+// Whether the values may be too large for differences to say which is less: elements of a tensor
+// wrap, which indices never do.
+bool MayWrap(const Affine& a, const Bounds& bounds) {
+  if (a.Of(bounds).bounded()) return false;
+  bool loads = false;
+  for (const Affine::Term& term : a.terms) {
+    Visit(term.atom, [&](const Expr& e) { return !(loads |= e->kind() == ExprKind::kLoad); });
+  }
+  return loads;
+}
+
+}  // namespace
+
 Affine Simplifier::MinOrMax(const Expr& e) {
   bool is_min = e->kind() == ExprKind::kMin;
   Affine a = ToAffine(e->operand(0)), b = ToAffine(e->operand(1));
   Affine difference = a;
   difference.Add(b, -1);
+  const bool known = difference.IsConstant() && difference.constant == 0;
   Interval d = difference.Of(bounds_);
+  if (!known && (MayWrap(a, bounds_) || MayWrap(b, bounds_))) d = Interval();
   if (d.hi <= 0) return is_min ? a : b;
   if (d.lo >= 0) return is_min ? b : a;
   Affine result;
@@ -292,6 +309,9 @@ Expr Simplifier::Comparison(const Expr& e) {
   Affine difference = a;
   difference.Add(b, -1);
   Interval d = difference.Of(bounds_);
+  const bool ordered = e->kind() == ExprKind::kLt || e->kind() == ExprKind::kLe;
+  const bool equal = difference.IsConstant() && difference.constant == 0;
+  if (ordered && !equal && (MayWrap(a, bounds_) || MayWrap(b, bounds_))) d = Interval();
   switch (e->kind()) {
     case ExprKind::kLt:
       if (d.hi != Interval::kMax && d.hi < 0) return Bool(true);

@@ -40,7 +40,8 @@ void Broadcasting(Composer& c) {
   const int scale = Spread(c, c.In(1), shape, axis, block);
   const int zero = Spread(c, c.In(2), shape, axis, block);
   Attributes attributes = node.attributes;
-  attributes.erase("axis");
+  // Of one dimension the axis says so still: what broadcasts has its form.
+  if (shape.size() != 1) attributes.erase("axis");
   attributes.erase("block_size");
   std::vector<int> inputs = {c.In(0), scale};
   if (zero != kNone) inputs.push_back(zero);

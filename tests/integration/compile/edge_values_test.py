@@ -4,12 +4,22 @@ import tempfile
 import unittest
 
 import numpy as np
+import onnx.parser
 import temper
 from onnx import TensorProto, helper
 from programs import compile_model
 
 
 class EdgeValues(unittest.TestCase):
+    def run_model(self, model, x):
+        """The results of a model, or of what ONNX's parser makes of a graph's text."""
+        if isinstance(model, str):
+            model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 18]>' + model)
+        with tempfile.TemporaryDirectory() as folder:
+            compiled, _ = compile_model(model, folder)
+            with temper.load(compiled, threads=1) as loaded:
+                return loaded.run({"x": x})
+
     def run_node(self, op, x, outputs, **attributes):
         x = np.asarray(x, np.float32)
         node = helper.make_node(op, ["x"], outputs, **attributes)
@@ -17,10 +27,7 @@ class EdgeValues(unittest.TestCase):
         graph = helper.make_graph(
             [node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)], values)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-        with tempfile.TemporaryDirectory() as folder:
-            compiled, _ = compile_model(model, folder)
-            with temper.load(compiled, threads=1) as loaded:
-                return loaded.run({"x": x})
+        return self.run_model(model, x)
 
     def test_softplus_keeps_small_results(self):
         x = np.float32([-100, -80, -20, -15, -12, -9, -3, -0.5, 0, 0.5, 3, 20, 100])
@@ -46,6 +53,23 @@ class EdgeValues(unittest.TestCase):
             want = dict(zip("yivc", np.unique(x, True, True, True)))
             for name in filter(None, outputs):
                 np.testing.assert_array_equal(got[name], want[name], err_msg=f"{name} of {outputs}")
+
+    def test_comparisons_of_integers_that_wrap(self):
+        x = np.array([np.iinfo(np.int64).max, np.iinfo(np.int64).min, 0, 7], np.int64)
+        got = self.run_model("""g (int64[4] x) => (bool[4] less, int64[4] low) {
+            three = Constant<value = int64 {3}>()
+            above = Add(x, three)  less = Less(above, x)  low = Min(above, x) }""", x)
+        np.testing.assert_array_equal(got["less"], [True, False, False, False])
+        np.testing.assert_array_equal(got["low"], np.minimum(x + np.int64(3), x))
+
+    def test_scales_of_one_dimension(self):
+        got = self.run_model("""g (float[3] x) => (uint8[3] q, float[3] y) {
+            s = Constant<value = float[3] {0.5, 0.25, 2.0}>()
+            z = Constant<value = uint8[3] {8, 2, 9}>()
+            q = QuantizeLinear<axis = 0>(x, s, z)  y = DequantizeLinear<axis = 0>(q, s, z) }""",
+                             np.float32([1.5, -0.75, 4]))
+        np.testing.assert_array_equal(got["q"], [11, 0, 11])
+        np.testing.assert_array_equal(got["y"], [1.5, -0.5, 4])
 
     def test_operators_of_scalars(self):
         got = self.run_node("Unique", 3, ["y", "i", "v", "c"])
