@@ -94,7 +94,7 @@ Status VaryingLoopBuilder::ExploreFrom(int tuple, int64_t* nodes) {
     for (size_t r = 0; r < rows_.size(); ++r) {
       const graph::ValueType& type = graph.type(body.rows[r]);
       if (tuple == 0) row_types_.push_back(type);
-      if (type.IsStatic() && type == row_types_[r]) continue;
+      if (type == row_types_[r]) continue;
       return u_.Refuse(fmt::format("the rows of output {} differ in shape ({} and {})", rows_[r],
                                    row_types_[r].ToString(), type.ToString()));
     }
@@ -105,6 +105,11 @@ Status VaryingLoopBuilder::ExploreFrom(int tuple, int64_t* nodes) {
   *nodes += builder_.count().nodes - before.nodes;
   builder_.Forget(before);  // until the body is built
   TEMPER_RETURN_IF_ERROR(scratch.status());
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    if (row_types_[r].IsStatic()) continue;
+    return u_.Refuse(fmt::format("the shape of the rows of output {} is not known ({})", rows_[r],
+                                 row_types_[r].ToString()));
+  }
   for (std::vector<Form>& forms : next) {
     for (size_t i = 0; i < parts_.initial.size(); ++i) {
       if (forms[i].type.IsStatic() && forms[i].type.dtype == from.forms[i].type.dtype) continue;
