@@ -279,10 +279,7 @@ int Fail(const Status& status) {
 }
 
 Status Race(const Flags& flags, std::FILE* trace, std::FILE* samples) {
-  Target target = DetectTarget();
-  TEMPER_ASSIGN_OR_RETURN(driver::TuningTask task, HeaviestTask(flags.model, target));
   db::MemoryStore store;
-  if (flags.mode == "warm") TEMPER_RETURN_IF_ERROR(CopyRecords(flags, task.hash, store));
   SystemClock clock;
   ServiceOptions options;
   options.first_ahead = flags.ahead;
@@ -312,18 +309,21 @@ Status Race(const Flags& flags, std::FILE* trace, std::FILE* samples) {
   child.stderr_mode = Stdio::kNull;
   child.die_with_parent = true;
   TEMPER_ASSIGN_OR_RETURN(Subprocess worker, Subprocess::Start(child));
-  double control = 0;
-  for (int i = 0; i < 1000 && control <= 0; ++i) {
+  proto::ListDevicesReply devices;
+  for (int i = 0; i < 1000 && devices.devices_size() == 0; ++i) {
     if (worker.Poll()) return Unavailable("measure-worker ended");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    TEMPER_ASSIGN_OR_RETURN(auto devices, service.ListDevices());
-    if (devices.devices_size() > 0) control = devices.devices(0).control_gflops();
+    TEMPER_ASSIGN_OR_RETURN(devices, service.ListDevices());
   }
-  if (control <= 0) return Unavailable("measure-worker did not register");
+  if (devices.devices_size() == 0) return Unavailable("measure-worker did not register");
+  // The worker's, with the rates that it measured: the prior ranks by them.
+  TEMPER_ASSIGN_OR_RETURN(const Target target, wire::FromProto(devices.devices(0).target()));
+  TEMPER_ASSIGN_OR_RETURN(driver::TuningTask task, HeaviestTask(flags.model, target));
+  if (flags.mode == "warm") TEMPER_RETURN_IF_ERROR(CopyRecords(flags, task.hash, store));
   std::string name = flags.model.substr(flags.model.rfind('/') + 1);
   fmt::print(trace, "race kernel={} mode={} seed={} threads={} trials={} control_gflops={:.1f}\n",
              name.substr(0, name.rfind('.')), flags.mode, flags.seed, flags.threads, flags.trials,
-             control);
+             devices.devices(0).control_gflops());
   proto::SubmitJobRequest request;
   request.set_model(name.substr(0, 200));
   request.set_threads(flags.threads);
