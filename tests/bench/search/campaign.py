@@ -71,12 +71,34 @@ def model_path(folder, name):
     return f"{folder}/models/{name}.onnx"
 
 
+def channels_last(model):
+    """Turns the input and the output of a convolution's model, so that the kernel is the one that
+    networks and the peers' tuners have; alone it would be computed in the caller's layout."""
+    from onnx import helper
+    graph = model.graph
+    for value, name, perm in ((graph.input[0], "x", (0, 3, 1, 2)),
+                              (graph.output[0], "out", (0, 2, 3, 1))):
+        dims = value.type.tensor_type.shape.dim
+        sizes = [d.dim_value for d in dims]
+        for dim, axis in zip(dims, (0, 2, 3, 1)):
+            dim.dim_value = sizes[axis]
+        inner = f"{name}.inner"
+        if name == "x":
+            graph.node[0].input[0] = inner
+            graph.node.insert(0, helper.make_node("Transpose", [name], [inner], perm=perm))
+        else:
+            graph.node[-1].output[0] = inner
+            graph.node.append(helper.make_node("Transpose", [inner], [name], perm=perm))
+
+
 def make_model(folder, name, family, sizes):
     path = model_path(folder, name)
     if not os.path.exists(path):
         import families
         import onnx
         model, _ = families.make(family, sizes)
+        if family.startswith("conv"):
+            channels_last(model)
         onnx.save(model, path + ".part")
         os.rename(path + ".part", path)
 
