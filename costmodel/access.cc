@@ -34,6 +34,7 @@ class Walker {
 
   std::vector<StoreView> Run() {
     Walk(function_.body);
+    ShareWork();
     return std::move(stores_);
   }
 
@@ -64,11 +65,11 @@ class Walker {
         return;
       }
       case StmtKind::kIf:
-        ++guards_;
+        guards_.push_back(&s->value);
         for (const Stmt& child : s->children) {
           if (child) Walk(child);
         }
-        --guards_;
+        guards_.pop_back();
         return;
       case StmtKind::kBlock: {
         const size_t before = prefetches_.size();
@@ -92,10 +93,27 @@ class Walker {
     }
   }
 
+  // Sums in registers that the last tile does not store are not computed there either.
+  void ShareWork() {
+    for (size_t reader = 0; reader < stores_.size(); ++reader) {
+      for (const AccessView& a : stores_[reader].accesses) {
+        if (!a.read || a.scope != tir::Scope::kRegister) continue;
+        for (size_t writer = 0; writer < reader; ++writer) {
+          StoreView& w = stores_[writer];
+          if (w.accesses[0].buffer != a.buffer) continue;
+          w.last = stores_[reader].last;
+          w.last_work = stores_[reader].last_work;
+        }
+      }
+    }
+  }
+
   void AddStore(const tir::StmtNode& s) {
     StoreView view;
     view.loops = loops_;
-    view.guards = guards_ + (s.predicate ? 1 : 0);
+    view.guards = static_cast<int>(guards_.size()) + (s.predicate ? 1 : 0);
+    for (const Expr* guard : guards_) Decide(*guard, &view);
+    if (s.predicate) Decide(s.predicate, &view);
     view.prefetches = static_cast<int>(prefetches_.size());
     for (const LoopView& loop : loops_) view.iterations *= static_cast<double>(loop.extent);
     view.accesses.push_back(MakeAccess(s.buffer, s.indices, false));
@@ -107,6 +125,61 @@ class Walker {
       Lead(&a);
     }
     stores_.push_back(std::move(view));
+  }
+
+  // Adds what a condition that the last iteration of a loop alone may miss costs.
+  void Decide(const Expr& condition, StoreView* view) {
+    if (condition->kind() == ExprKind::kAnd) {
+      Decide(condition->operand(0), view);
+      Decide(condition->operand(1), view);
+      return;
+    }
+    const bool less = condition->kind() == ExprKind::kLt;
+    if (!less && condition->kind() != ExprKind::kLe) {
+      view->guarded += 1;
+      return;
+    }
+    // It holds where the difference is negative.
+    const Linear a = Of(condition->operand(0)), b = Of(condition->operand(1));
+    double constant = a.constant - b.constant - (less ? 0 : 1);
+    int outer = -1, unrolled = -1;
+    double inside = 0;  // how far the loops inside the outer one move it
+    double copies = 1;
+    bool known = true;
+    for (size_t l = 0; l < loops_.size(); ++l) {
+      const double step = a.step[l] - b.step[l];
+      const auto extent = static_cast<double>(loops_[l].extent);
+      known = known && step >= 0;
+      if (step == 0) continue;
+      if (loops_[l].bind == tir::Bind::kUnroll) {
+        if (unrolled < 0) unrolled = static_cast<int>(l);
+        copies *= extent;
+      } else if (loops_[l].bind != tir::Bind::kVector && outer < 0) {
+        outer = static_cast<int>(l);
+        continue;
+      }
+      inside += step * (extent - 1);
+    }
+    double iterations = 1;
+    if (outer >= 0) {
+      const double step = a.step[outer] - b.step[outer];
+      iterations = static_cast<double>(loops_[outer].extent);
+      known = known && constant + step * (iterations - 2) + inside < 0;
+      constant += step * (iterations - 1);  // of the last iteration
+    }
+    if (!known) {
+      view->guarded += 1;
+      return;
+    }
+    view->guarded += 1 / (iterations * copies);
+    if (unrolled < 0) return;
+    double needed = 0;
+    const double step = a.step[unrolled] - b.step[unrolled];
+    const auto extent = static_cast<double>(loops_[unrolled].extent);
+    while (needed < extent && constant + step * needed < 0) ++needed;
+    if (needed == extent) return;
+    view->last = 1 / iterations;
+    view->last_work = needed / extent;
   }
 
   // Whether unrolling decides `e`: it moves with unrolled loops alone.
@@ -422,7 +495,7 @@ class Walker {
   std::vector<const tir::ExprNode*> counted_;      // loads of the store at hand
   bool in_condition_ = false;                      // inside a comparison
   std::unordered_set<const tir::ExprNode*> seen_;  // operations of it
-  int guards_ = 0;
+  std::vector<const Expr*> guards_;
   std::vector<AccessView> prefetches_;  // that stand around the statement at hand
   std::vector<StoreView> stores_;
 };

@@ -65,9 +65,15 @@ struct StoreView {
   // hold for all lanes alike, the share of others that several vectors have in common, and choices
   // between a load and a number, which are the load's mask.
   Operations settled;
-  bool reduces = false;   // reads what it writes
-  int prefetches = 0;     // of lines, that stand beside it
-  int guards = 0;         // conditions around it
+  bool reduces = false;  // reads what it writes
+  int prefetches = 0;    // of lines, that stand beside it
+  int guards = 0;        // conditions around it
+  // Where the last tile of an axis has code of its own (lower/tail.h): conditions that are left to
+  // decide in an iteration, on average; the share of iterations that are of that tile, and how much
+  // of its work is not left out.
+  double guarded = 0;
+  double last = 0;
+  double last_work = 1;
   double iterations = 1;  // product of the extents
 };
 

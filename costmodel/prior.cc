@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace temper::costmodel {
 namespace {
@@ -200,6 +201,22 @@ double LiveVectorsOf(const StoreView& s, const AccessView& a, const Body& body, 
   return overlaps ? moved : inside;
 }
 
+// Lines of an access that one body touches where they drive each other out of the first level: rows
+// a multiple of a page apart share a set, as those of a matrix of 1024 columns do.
+double Aliased(const StoreView& s, const AccessView& a, const Body& body) {
+  constexpr int64_t kWayBytes = 4096;
+  constexpr double kWays = 8;
+  if (InRegisters(a)) return 0;
+  for (size_t l = body.first; l < s.loops.size(); ++l) {
+    const double bytes = std::abs(a.stride[l]) * a.element_bytes;
+    if (static_cast<int>(l) == body.vector || bytes < 1 || bytes != std::floor(bytes)) continue;
+    const int64_t sets = kWayBytes / std::gcd(static_cast<int64_t>(bytes), kWayBytes);
+    const auto extent = static_cast<double>(s.loops[l].extent);
+    if (extent > kWays * static_cast<double>(sets)) return a.footprint[body.first].lines;
+  }
+  return 0;
+}
+
 void EstimateBody(const StoreView& s, const Target& target, const PriorConstants& c,
                   const Body& body, StoreEstimate* e) {
   for (size_t l = body.first; l < s.loops.size(); ++l) {
@@ -251,13 +268,21 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
   double steps = s.reduces ? e->unroll / VectorsOf(s, s.accesses[0], body) : 1;
   double spilled = 0;
   if (register_result) {
-    double need = e->result_vectors + e->operand_vectors + 1;
+    // A small register file is used up; of a larger one a register is spare, and a product that is
+    // not fused with its sum has one.
+    const bool spare = target.vector_registers > 16 || !target.Has("fma");
+    double need = e->result_vectors + e->operand_vectors + (spare ? 1 : 0);
+    // A mask lies in a register too, unless only a narrower last tile has one.
+    if (!target.masked_vectors && s.last_work == 1) {
+      need += std::any_of(s.accesses.begin(), s.accesses.end(),
+                          [](const AccessView& a) { return a.predicated; });
+    }
     spilled = std::max(0.0, need - target.vector_registers) * steps;
   }
   // A prefetch is a load that nothing waits for.
   double loads = e->body_loads + 2 * spilled + s.prefetches;
   double stores = e->body_stores + spilled;
-  double guards = s.guards * (target.masked_vectors ? 0.5 : 4.0) * repeat;
+  double guards = s.guarded * (target.masked_vectors ? 0.5 : 4.0) * repeat;
   double issue =
       (e->body_operations + 0.5 * loads + stores + 2 * scattered + guards) / c.issue_width;
   e->body_instructions = e->body_operations + loads + stores + 2 * scattered + guards + 2;
@@ -314,7 +339,10 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
     // An unrolled loop around a serial one multiplies code, not time.
     if (s.loops[l].bind == Bind::kSerial) e.serial = extent;
   }
-  const double cycles = trips * (e.body_cycles + c.loop_cycles) + entries * c.first_miss_cycles;
+  // The fewer sums of a last tile wait for each other as all others do.
+  const double last = std::max(e.body_cycles * s.last_work, e.latency_cycles);
+  const double body_cycles = (1 - s.last) * e.body_cycles + s.last * last;
+  const double cycles = trips * (body_cycles + c.loop_cycles) + entries * c.first_miss_cycles;
 
   const PerThread nest(s, threads);
   auto capacity = [](double share, int64_t bytes) { return share * static_cast<double>(bytes); };
@@ -334,6 +362,7 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
       const Level before = Before(a, target, nest.workers, c);
       if (before >= Level::kL3) lines[1] = std::max(lines[1], nest.Lines(a, 0) * nest.workers);
       if (before >= Level::kMemory) lines[2] = std::max(lines[2], a.footprint[0].lines);
+      lines[0] = std::max(lines[0], trips * Aliased(s, a, body));
     }
     for (double& n : lines) n *= ways;
     into_l1 += lines[0];

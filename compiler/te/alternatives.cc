@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/te/blocks.h"
+#include "compiler/te/gathered.h"
 #include "compiler/te/winograd.h"
 
 namespace temper::te {
@@ -17,6 +18,8 @@ std::string_view Name(Alternative alternative) {
       return "winograd4";
     case Alternative::kBlocks:
       return "blocks";
+    case Alternative::kGathered:
+      return "gathered";
   }
   return "unknown";
 }
@@ -62,6 +65,7 @@ Numerics NumericsOf(int alternative) {
 std::vector<Alternative> AlternativesOf(const Program& program, Numerics numerics) {
   std::vector<Alternative> alternatives = {Alternative::kDirect};
   if (HasBlocks(program)) alternatives.push_back(Alternative::kBlocks);
+  if (HasGathered(program)) alternatives.push_back(Alternative::kGathered);
   if (!HasWinograd(program)) return alternatives;
   for (Alternative a : {Alternative::kWinograd2, Alternative::kWinograd4}) {
     if (NumericsOf(static_cast<int>(a)) <= numerics) alternatives.push_back(a);
@@ -79,6 +83,8 @@ Result<Program> MakeAlternative(const Program& program, int alternative) {
       return MakeWinograd(program, 4);
     case Alternative::kBlocks:
       return MakeBlocks(program);
+    case Alternative::kGathered:
+      return MakeGathered(program);
   }
   return FailedPrecondition(fmt::format("there is no alternative {}", alternative));
 }

@@ -17,6 +17,8 @@ enum class Alternative : int {
   kWinograd2 = 1,  // F(2x2, 3x3)
   kWinograd4 = 2,  // F(4x4, 3x3)
   kBlocks = 3,     // a huge reduction in blocks (blocks.h), which only several threads gain by
+  kGathered = 4,   // a convolution over short rows as a product over all pixels (gathered.h), which
+                   // pays where registers are few
 };
 
 std::string_view Name(Alternative alternative);

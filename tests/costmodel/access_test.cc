@@ -75,6 +75,54 @@ TEST(Access, CountsArithmeticAndStrides) {
   EXPECT_EQ(b.stride[0], 0);
 }
 
+// r[u, v] = x[(o * 4 + u) * 8 + v], then y[..] = r[u, v] where that is below `extent`, o in
+// 0 .. `tiles` - 1.
+std::vector<StoreView> Guarded(int64_t tiles, int64_t extent) {
+  tir::Function f;
+  for (int b = 0; b < 2; ++b) {
+    tir::Buffer buffer;
+    buffer.shape = {extent};
+    buffer.param = b;
+    f.params.push_back(b);
+    f.buffers.push_back(buffer);
+  }
+  f.buffers.emplace_back();
+  f.buffers[2].shape = {32};
+  f.buffers[2].scope = tir::Scope::kRegister;
+  Expr o = tir::Var(0, "o"), u = tir::Var(1, "u"), v = tir::Var(2, "v");
+  f.next_var = 3;
+  Expr i = o * tir::Index(32) + u * tir::Index(8) + v;
+  Expr at[1] = {i}, sum[1] = {u * tir::Index(8) + v};
+  tir::Stmt make = tir::Store(2, {sum[0]}, tir::Load(0, DType::kFloat32, at));
+  tir::Stmt store = tir::If(tir::Lt(i, tir::Index(extent)),
+                            tir::Store(1, {i}, tir::Load(2, DType::kFloat32, sum)));
+  auto tile = [&](const tir::Stmt& s) {
+    return tir::For(u, 0, 4, Bind::kUnroll, tir::For(v, 0, 8, Bind::kVector, s));
+  };
+  f.body =
+      tir::For(o, 0, tiles, Bind::kSerial, tir::Allocate(2, tir::Block({tile(make), tile(store)})));
+  return ViewStores(f, Avx512());
+}
+
+TEST(Access, WhatTheLastTileLeavesOut) {
+  std::vector<StoreView> s = Guarded(2, 49);  // the second tile needs three of its four vectors
+  ASSERT_EQ(s.size(), 2u);
+  EXPECT_EQ(s[1].guards, 1);
+  EXPECT_DOUBLE_EQ(s[1].guarded, 1.0 / 8);
+  EXPECT_DOUBLE_EQ(s[1].last, 1.0 / 2);
+  EXPECT_DOUBLE_EQ(s[1].last_work, 3.0 / 4);
+  EXPECT_DOUBLE_EQ(s[0].last, 1.0 / 2);  // nor does it make the fourth
+  EXPECT_DOUBLE_EQ(s[0].last_work, 3.0 / 4);
+  EXPECT_DOUBLE_EQ(s[0].guarded, 0);
+  s = Guarded(10, 289);  // one of forty vectors holds one element, three none
+  EXPECT_DOUBLE_EQ(s[1].guarded, 1.0 / 40);
+  EXPECT_DOUBLE_EQ(s[1].last, 1.0 / 10);
+  EXPECT_DOUBLE_EQ(s[1].last_work, 1.0 / 4);
+  s = Guarded(4, 49);  // two tiles lie past the end
+  EXPECT_DOUBLE_EQ(s[1].guarded, 1);
+  EXPECT_DOUBLE_EQ(s[1].last_work, 1);
+}
+
 TEST(Access, FootprintsGrowOutwards) {
   StoreView s = ViewStores(Matmul(64, 128, 32, 4, 16), Avx512())[0];
   const AccessView& b = s.accesses[2];
@@ -209,6 +257,21 @@ TEST(Prior, TrafficCountsWhatDoesNotFit) {
   t.l1_bytes = 8 << 20;
   e = EstimateStore(s, t, 1);
   EXPECT_NEAR(e.traffic[2][0], lines_of_b, 1);  // all of it fits
+}
+
+TEST(Prior, RowsAPageApartDriveEachOtherOut) {
+  auto lines = [](int64_t k) {
+    const StoreView s = ViewStores(Matmul(64, 64, k, 16, 16), Avx512())[0];
+    return EstimateStore(s, Avx512(), 1).traffic[1][0];  // of a, into the first level
+  };
+  EXPECT_GT(lines(1024), 4 * lines(1040));
+}
+
+TEST(Prior, VectorsAcrossLinesAreTwoLoads) {
+  auto loads = [](int64_t n) {
+    return EstimateStore(ViewStores(Matmul(64, n, 32, 4, 16), Avx512())[0], Avx512(), 1).body_loads;
+  };
+  EXPECT_GT(loads(52), 1.2 * loads(48));
 }
 
 TEST(Prior, ThreadsShareTheParallelLoop) {

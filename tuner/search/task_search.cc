@@ -13,6 +13,7 @@ constexpr size_t kMaxElites = 48;
 constexpr size_t kManyElites = 24;    // after so many hints are bred from no longer
 constexpr int kRandomTries = 20;      // for each random proposal
 constexpr int kLeastPopulation = 24;  // of a space in a round
+constexpr int kManyRegisters = 24;    // with so many, tiles suit short rows as they are
 
 }  // namespace
 
@@ -21,6 +22,7 @@ std::vector<Space> SpacesOf(const te::Program& program, const Target& target, in
   std::vector<Space> spaces;
   for (te::Alternative a : te::AlternativesOf(program, numerics)) {
     if (a == te::Alternative::kBlocks && threads == 1) continue;
+    if (a == te::Alternative::kGathered && target.vector_registers >= kManyRegisters) continue;
     spaces.push_back(Space::Create(program, target, threads, static_cast<int>(a)));
   }
   return spaces;

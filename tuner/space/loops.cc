@@ -13,14 +13,18 @@ constexpr size_t kOrderedAxes = 4;
 
 }  // namespace
 
-std::vector<int64_t> LaneChoices(const RuleContext& context, int s, int64_t extent) {
+int WidestBytes(const RuleContext& context, int s) {
   const te::Program& program = *context.program;
   int bytes = std::max(4, ByteSize(program.tensors[program.stages[s].tensor].dtype));
   for (const Read& read : (*context.info)[s].reads) {
     bytes = std::max(bytes, ByteSize(program.tensors[read.tensor].dtype));
   }
+  return bytes;
+}
+
+std::vector<int64_t> LaneChoices(const RuleContext& context, int s, int64_t extent) {
   std::vector<int64_t> choices;
-  for (int64_t lanes = context.target->Lanes(bytes); lanes > 1; lanes /= 2) {
+  for (int64_t lanes = context.target->Lanes(WidestBytes(context, s)); lanes > 1; lanes /= 2) {
     if (lanes > extent) continue;
     choices.push_back(lanes);
     if (extent % lanes == 0) break;

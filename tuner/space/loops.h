@@ -10,6 +10,9 @@
 
 namespace temper::tuner {
 
+// Bytes of an element of the widest tensor that stage `s` reads or makes, at least 4.
+int WidestBytes(const RuleContext& context, int s);
+
 // Vector widths worth trying for stage `s` along an axis of `extent`: the target's, and smaller
 // powers of two where that leaves a tail or does not fit; 1 where nothing else fits.
 std::vector<int64_t> LaneChoices(const RuleContext& context, int s, int64_t extent);

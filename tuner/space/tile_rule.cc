@@ -44,6 +44,8 @@ enum KnobIndex {
 
 constexpr int64_t kMaxTileBody = 512;  // multiply-adds of one unrolled body
 constexpr int64_t kFullUnroll = 8;     // reduction loops up to so long may vanish
+constexpr int64_t kSumsUnderWay = 8;   // latency times rate of multiply-adds
+constexpr int64_t kFewRegisters = 16;  // of which a tile may take all where sums are fused
 
 class TileRule final : public NestRule {
  public:
@@ -62,6 +64,7 @@ class TileRule final : public NestRule {
     for (size_t a = 0; a < root.spatial.size(); ++a) {
       if (root.spatial[a].extent > 1) outer_.push_back(static_cast<int>(a));
     }
+    TileBatch();
     FindAnchorAxes();
     FindPacks();
   }
@@ -190,7 +193,10 @@ class TileRule final : public NestRule {
         operands += 1;  // changes with every multiply-add: it comes from memory
       }
     }
-    return pixels * vectors + operands <= context_.target->vector_registers - 1;
+    const int64_t registers = context_.target->vector_registers;
+    const bool spare = registers > kFewRegisters || !context_.target->Has("fma");
+    const bool mask = HoldsMask(tiles);
+    return pixels * vectors + operands <= registers - (spare ? 1 : 0) - (mask ? 1 : 0);
   }
 
   bool Extract(const schedule::Schedule& s, const StageNumbers& numbers, int,
@@ -226,21 +232,6 @@ class TileRule final : public NestRule {
   }
 
  private:
-  // Vectors that an axis does not fill are masked, where that costs nothing and half of them is
-  // used.
-  std::vector<int64_t> Lanes(int64_t extent) const {
-    std::vector<int64_t> choices = LaneChoices(context_, nest_.anchor, extent);
-    int64_t lanes = 1;
-    while (lanes < extent) lanes *= 2;
-    const int bytes =
-        std::max(4, ByteSize(context_.program->tensors[context_.stage(nest_.anchor).tensor].dtype));
-    if (context_.target->masked_vectors && lanes > extent && lanes > 4 &&
-        lanes <= context_.target->Lanes(bytes)) {
-      choices.insert(choices.begin(), lanes);
-    }
-    return choices;
-  }
-
   // Loops of the root's schedule that run once.
   int Trivial(const StageSchedule& rs) const {
     int count = 0;
@@ -291,6 +282,34 @@ class TileRule final : public NestRule {
     return true;
   }
 
+  // Where all that reuses operands makes fewer sums than a core has under way, sums of several
+  // matrices of a batch advance side by side.
+  void TileBatch() {
+    int64_t sums =
+        vector_ < 0 ? 1
+                    : (Extent(vector_) + Lanes(Extent(vector_))[0] - 1) / Lanes(Extent(vector_))[0];
+    if (tile1_ >= 0) sums *= Extent(tile1_);
+    if (tile2_ >= 0 || sums >= kSumsUnderWay) return;
+    const auto& spatial = context_.stage(nest_.root).spatial;
+    for (int a = static_cast<int>(spatial.size()) - 1; a >= 0; --a) {
+      if (a == vector_ || a == tile1_ || spatial[a].extent == 1) continue;
+      (tile1_ < 0 ? tile1_ : tile2_) = a;
+      return;
+    }
+  }
+
+  // Vector widths; first, for an axis of less than a vector, the least that holds it whole: one
+  // vector with a mask is less work than several short ones.
+  std::vector<int64_t> Lanes(int64_t extent) const {
+    std::vector<int64_t> choices = LaneChoices(context_, nest_.anchor, extent);
+    const int64_t whole = 2 * choices[0];
+    if (choices[0] > 1 && whole > extent && choices[0] < extent &&
+        whole <= context_.target->Lanes(WidestBytes(context_, nest_.anchor))) {
+      choices.insert(choices.begin(), whole);
+    }
+    return choices;
+  }
+
   // How many vectors a tile may have: some that suit most extents, and of the larger ones those
   // that leave no vector of the last tile unused.
   static std::vector<int64_t> VectorChoices(int64_t extent, int64_t lanes) {
@@ -300,6 +319,23 @@ class TileRule final : public NestRule {
       if (n <= 6 || n == 8 || vectors % n == 0) choices.push_back(n);
     }
     return choices;
+  }
+
+  // Whether loads in the reduction need a mask in a register while the tile is whole: a narrower
+  // last tile has room for it.
+  bool HoldsMask(const std::vector<AxisTile>& tiles) const {
+    if (context_.target->masked_vectors || vector_ < 0) return false;
+    const AxisTile& t = tiles[vector_];
+    const int64_t vectors = (Extent(vector_) + t.lanes - 1) / t.lanes;
+    if (Extent(vector_) % t.lanes == 0 || vectors % t.tile != 0) return false;
+    const auto& reads = AnchorInfo().reads;
+    for (size_t r = 0; r < reads.size(); ++r) {
+      if (std::find(packs_.begin(), packs_.end(), static_cast<int>(r)) != packs_.end()) continue;
+      for (size_t i = 0; i < Anchor().spatial.size(); ++i) {
+        if (nest_.root_axis[i] == vector_ && reads[r].DependsOn(static_cast<int>(i))) return true;
+      }
+    }
+    return false;
   }
 
   // The tile's loop over more steps lies outside, so that the fewer operands of the other one are

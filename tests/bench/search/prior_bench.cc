@@ -1,10 +1,12 @@
 // How good the prior is on this machine: random schedules and the best by the prior are built and
 // timed, a line a program.
 //
-//   prior_bench [SAMPLES] [MODEL.onnx] [NAME-PART] [--show]
+//   prior_bench [SAMPLES] [MODEL.onnx] [NAME-PART] [--target NAME] [--picks N] [--show]
 //
 // Prints the rank correlation of the prior's estimate with the measured time, the time of the
-// prior's pick (median of the three best), and the best time of all.
+// prior's pick (median of the three best), and the best time of all. With --picks instead, of each
+// alternative the prior's first N: what it says of their stores in microseconds (of arithmetic, and
+// of lines from the second and third level and memory), and what was measured.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -16,13 +18,18 @@
 #include "compiler/codegen/codegen.h"
 #include "compiler/driver/kernels.h"
 #include "compiler/schedule/text.h"
+#include "compiler/target/native_target.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/te/canonical.h"
+#include "costmodel/access.h"
+#include "costmodel/prior.h"
 #include "costmodel/rank.h"
 #include "deploy/runtime/abi.h"
 #include "tests/support/programs.h"
 #include "tuner/search/default_schedule.h"
 #include "tuner/search/evaluate.h"
 #include "tuner/search/evolution.h"
+#include "tuner/search/task_search.h"
 
 namespace temper {
 namespace {
@@ -152,18 +159,65 @@ void Run(codegen::Compiler& compiler, const std::string& name, te::Program progr
   std::fflush(stdout);
 }
 
+void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program program,
+               const Target& target, int picks) {
+  program = te::Canonicalize(program);
+  fmt::print("{}\n", name);
+  auto model = costmodel::MakePriorModel();
+  for (const tuner::Space& space : tuner::SpacesOf(program, target, 1)) {
+    tuner::EvolutionOptions options;
+    options.generations = 2;
+    options.wild = 0;
+    options.population = 256;
+    Rng rng(1);
+    auto scored = tuner::Evolve(space, *model, {}, options, rng);
+    for (size_t i = 0; i < std::min<size_t>(picks, scored.size()); ++i) {
+      const schedule::Schedule& s = scored[i].schedule;
+      fmt::print("  {} prior {:.1f} measured {:.1f} us:",
+                 te::Name(static_cast<te::Alternative>(space.alternative())),
+                 scored[i].features.prior_us, Measure(compiler, program, s, target));
+      for (size_t k = 0; k < space.knobs().size(); ++k) {
+        const tuner::Knob& knob = space.knobs()[k];
+        if (knob.values.size() < 2) continue;
+        fmt::print(" {}.{}={}", knob.nest, knob.name, knob.values[scored[i].decision[k]]);
+      }
+      fmt::print("\n");
+      auto lowered = lower::LowerToLoops(program, s, target);
+      if (!lowered.ok()) continue;
+      std::vector<int> constants;
+      for (const lower::Argument& a : lowered->arguments) {
+        if (a.constant) constants.push_back(a.tensor);
+      }
+      for (const auto& view : costmodel::ViewStores(lowered->function, target, constants)) {
+        const auto e = costmodel::EstimateStore(view, target, 1);
+        fmt::print(
+            "    {:16} {:8.1f}: compute {:8.1f} l2 {:6.1f} l3 {:6.1f} memory {:6.1f}; body "
+            "{:.1f} cycles, {} x {} registers {} + {}, last {:.3f} x {:.3f} guarded {:.3f}\n",
+            lowered->function.buffers[view.accesses[0].buffer].name, e.total_us, e.compute_us,
+            e.l2_us, e.l3_us, e.memory_us, e.body_cycles, e.unroll, e.lanes, e.result_vectors,
+            e.operand_vectors, view.last_work, view.last, view.guarded);
+      }
+    }
+  }
+  std::fflush(stdout);
+}
+
 }  // namespace
 }  // namespace temper
 
 int main(int argc, char** argv) {
   using temper::testing::NamedProgram;
-  int samples = 30;
-  std::string part, model;
+  int samples = 30, picks = 0;
+  std::string part, model, name = "native";
   bool show = false;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
     if (arg == "--show") {
       show = true;
+    } else if (arg == "--target" && i + 1 < argc) {
+      name = argv[++i];
+    } else if (arg == "--picks" && i + 1 < argc) {
+      picks = std::stoi(argv[++i]);
     } else if (i == 1 && arg.find_first_not_of("0123456789") == std::string::npos) {
       samples = std::stoi(arg);
     } else if (arg.ends_with(".onnx")) {
@@ -193,7 +247,12 @@ int main(int argc, char** argv) {
       {"rowmean_1024x1024", t::RowMean(1024, 1024)},
       {"elementwise_56_64", t::ElementwiseChain({1, 56, 56, 64})},
   };
-  temper::Target target = temper::DetectTarget();
+  auto parsed = temper::TargetOf(name);
+  if (!parsed.ok()) {
+    fmt::print(stderr, "{}\n", parsed.status().message());
+    return 1;
+  }
+  const temper::Target& target = *parsed;
   if (!model.empty()) {
     auto tasks = temper::driver::ExtractTasks(model, {}, target);
     if (!tasks.ok()) {
@@ -211,6 +270,10 @@ int main(int argc, char** argv) {
   fmt::print("{}\n", temper::TargetText(target));
   for (auto& p : programs) {
     if (p.name.find(part) == std::string::npos) continue;
+    if (picks > 0) {
+      temper::ShowPicks(**compiler, p.name, p.program, target, picks);
+      continue;
+    }
     temper::Run(**compiler, p.name, p.program, target, samples, show);
   }
   return 0;

@@ -80,14 +80,14 @@ TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
     std::vector<costmodel::Sample> samples;
     for (const Scored& s : search.Propose(16, *model)) {
       double us = Time(s);
+      if (first == 0) first = us;  // of what the prior likes best
       best = std::min(best, us);
       search.Know(s.schedule, Outcome::kOk, us);
       samples.push_back({0, s.features, us});
     }
     ASSERT_TRUE(model->Update(samples).ok());
-    if (round == 0) first = best;
   }
-  EXPECT_LT(best, 0.9 * first);
+  EXPECT_LT(best, 0.6 * first);
   ASSERT_FALSE(search.elites().empty());
   EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
 }

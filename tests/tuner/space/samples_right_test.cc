@@ -7,6 +7,7 @@
 
 #include "compiler/lower/lower.h"
 #include "compiler/schedule/text.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/te/canonical.h"
 #include "compiler/tir/interpreter.h"
 #include "tests/support/programs.h"
@@ -156,6 +157,35 @@ TEST_P(SamplesRight, AgreeWithTheReference) {
       EXPECT_EQ(legal, 50) << named.name;
     }
   }
+}
+
+// A convolution over short rows as a product over all its pixels.
+TEST(GatheredSamples, AgreeWithTheReference) {
+  auto target = ParseTarget("x86-64-v3");
+  ASSERT_TRUE(target.ok());
+  te::Program p = te::Canonicalize(testing::Conv({5, 5, 64, 64, 3, 2, 1}));
+  auto reference = lower::LowerToLoops(p, lower::ReferenceSchedule(p, *target), *target);
+  ASSERT_TRUE(reference.ok()) << reference.status().ToString();
+  auto expected = Execute(p, *reference, reference->function);
+  ASSERT_TRUE(expected.ok()) << expected.status().ToString();
+  Space space = Space::Create(p, *target, 1, static_cast<int>(te::Alternative::kGathered));
+  Rng rng(13);
+  int legal = 0;
+  for (int i = 0; i < 20 && legal < 8; ++i) {
+    schedule::Schedule s = space.Emit(space.Sample(rng));
+    ASSERT_EQ(s.alternative, static_cast<int>(te::Alternative::kGathered));
+    ASSERT_TRUE(space.Extract(s).has_value());
+    auto lowered = lower::LowerToLoops(p, s, *target);
+    if (!lowered.ok()) continue;
+    ++legal;
+    auto finished = lower::Finish(lowered->function, *target);
+    ASSERT_TRUE(finished.ok()) << finished.status().ToString();
+    auto code = Execute(p, *lowered, *finished);
+    ASSERT_TRUE(code.ok()) << code.status().ToString();
+    ExpectClose(*expected, *code, DType::kFloat32, " by " + schedule::ToText(s));
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(legal, 8);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, SamplesRight,
