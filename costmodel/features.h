@@ -11,8 +11,9 @@
 
 namespace temper::costmodel {
 
-// Grows when the meaning of any feature changes: stored models of another version are refused.
-inline constexpr int kFeaturesVersion = 3;
+// Grows when the meaning of any feature changes, or the prior, whose scores a model corrects:
+// stored models of another version are refused.
+inline constexpr int kFeaturesVersion = 4;
 
 inline constexpr int kBuffersDescribed = 4;  // the most used ones of a store
 inline constexpr int kBufferFeatures = 18;   // of each

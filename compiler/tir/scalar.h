@@ -32,8 +32,8 @@ int64_t DivWrap(int64_t a, int64_t b);
 int64_t ModWrap(int64_t a, int64_t b);
 int64_t FloorDivWrap(int64_t a, int64_t b);
 int64_t FloorModWrap(int64_t a, int64_t b);
-// By squaring. An unsigned exponent's bits count as they are; below zero the result is 1 for 1, 1 or
-// -1 for -1, else 0.
+// By squaring. An unsigned exponent's bits count as they are; below zero the result is 1 for 1, 1
+// or -1 for -1, else 0.
 int64_t PowWrap(int64_t base, int64_t exponent, bool is_signed);
 
 // NaN where either is.

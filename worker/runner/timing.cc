@@ -11,7 +11,8 @@ constexpr double kClearlySlower = 1.15;
 constexpr double kFarSlower = 1.6;      // one sample is enough then
 constexpr double kFarSlowerCold = 2.5;  // of a first run, which also maps memory
 constexpr double kLongRun = 1e-3;       // seconds of a run that is a sample by itself
-constexpr double kSlowerLong = 1.05;    // of two such samples
+constexpr double kSlowerLong1 = 1.3;    // of one such sample
+constexpr double kSlowerLong2 = 1.05;   // of two
 constexpr int kFewSamples = 3;
 constexpr int kMinSamples = 5;
 // Of a round's time, what runs of the control may take beyond the first: slow kernels have few
@@ -47,10 +48,8 @@ bool CannotWin(const State& state, const TimingOptions& options) {
   double best_us =
       *std::min_element(state.seconds.begin(), state.seconds.end()) * 1e6 / DriftOf(state, options);
   if (best_us > options.incumbent_us * kFarSlower) return true;
-  if (state.long_runs && state.seconds.size() >= 2 &&
-      best_us > options.incumbent_us * kSlowerLong) {
-    return true;
-  }
+  const double long_limit = state.seconds.size() >= 2 ? kSlowerLong2 : kSlowerLong1;
+  if (state.long_runs && best_us > options.incumbent_us * long_limit) return true;
   return state.seconds.size() >= kFewSamples && best_us > options.incumbent_us * kClearlySlower;
 }
 
@@ -67,6 +66,13 @@ bool KnownWellEnough(const State& state, const TimingOptions& options, double sh
   if (n >= kMaxSamples) return true;
   // A slow kernel's single runs are long samples already.
   if (state.spent >= 8 * share || (state.spent >= share && n >= kFewSamples)) return true;
+  // Two long runs that agree need no third.
+  if (state.long_runs && state.spent >= share && n == 2) {
+    const double least = std::min(state.seconds[0], state.seconds[1]);
+    if (std::abs(state.seconds[0] - state.seconds[1]) <= options.min_relative_error * least) {
+      return true;
+    }
+  }
   if (n < kMinSamples || options.precise) return false;
   // The standard error of a median from the middle half, as for a normal distribution.
   double error = 1.25 * RelativeSpread(state.seconds) / 0.674 / std::sqrt(static_cast<double>(n));
