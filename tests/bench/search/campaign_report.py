@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Reports what campaign.py measured, as the tables of docs/performance.md.
 
-    campaign_report.py FOLDER [--peer FILE]... [--within 0.03]
+    campaign_report.py FOLDER [--peer FILE]... [--peer-control US] [--within 0.03]
 
 *best known* is the least time of any trial of any run of that kernel; *in turns* the least that a
 final round, which times the best of a run in turns, gave. Times of different runs are brought to one
 control rate. *within 3 %*: trials and seconds until a time so near to the best known, the median of
 the seeds. *warm*: the same with records of the family's other shapes. *Spearman*: of the trained
 model and of the prior on fresh random candidates after 100 trials. --peer is an output of a peer's
-tuner ("KERNEL ... tuning SECONDS s best US us"), whose time was not normalized by the control: of the
-runs of step peer, trials and seconds until a time as short, not normalized either, its seconds by ours,
-and its time by our best.
+tuner ("KERNEL ... tuning SECONDS s best US us"): of the runs of step peer, trials and seconds until a
+time as short, its seconds by ours, and its time by our best. A core's speed drifts from hour to hour:
+--peer-control is what the control kernel took while the peer tuned, and ours are then as if it had
+taken so long; else both are times as they were.
 """
 
 import argparse
@@ -75,7 +76,21 @@ def line(cells):
     print("| " + " | ".join(cells) + " |")
 
 
-def report_kernels(traces, best, speed, peers, within):
+def against_peer(runs, us, control):
+    """Trials and seconds until the peer's time, medians, and our best time."""
+    if control:
+        found = [t.until(us, 1 / control) for t in runs]
+        ours = min((t.best(1 / control) for t in runs), default=None)
+    else:
+        found = [t.until_measured(us) for t in runs]
+        ours = min((m[0] for t in runs for m in t.measured.values()), default=None)
+    if not runs:
+        return None, None, None
+    found = [f or (NEVER, NEVER) for f in found]
+    return middle(f[0] for f in found), middle(f[1] for f in found), ours
+
+
+def report_kernels(traces, best, speed, peers, peer_control, within):
     names = ["kernel", "best known, us (in turns)", "within: trials, s", "warm: trials, s",
              "trials a second", "Spearman: model, prior", "peer: us, s", "reached: trials, s",
              "peer's seconds by ours", "peer's us by our best"]
@@ -98,12 +113,9 @@ def report_kernels(traces, best, speed, peers, within):
         peer_us = peer_seconds = peer_trials = our_seconds = ratio = gain = None
         if kernel in peers:
             peer_seconds, peer_us = peers[kernel]
-            like_it = steps.get("peer", [])
-            found = [t.until_measured(peer_us) or (NEVER, NEVER) for t in like_it]
-            if found:
-                peer_trials, our_seconds = (middle(f[i] for f in found) for i in (0, 1))
-                ratio = peer_seconds / our_seconds
-            ours = min((m[0] for t in like_it for m in t.measured.values()), default=None)
+            peer_trials, our_seconds, ours = against_peer(steps.get("peer", []), peer_us,
+                                                          peer_control)
+            ratio = peer_seconds / our_seconds if our_seconds else None
             gain = peer_us / ours if ours else None
         in_turns = best_in_turns(runs, speed)
         line([kernel, f"{best[kernel]:.1f} ({text(in_turns, '{:.1f}')})",
@@ -146,6 +158,7 @@ def main():
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("folder")
     p.add_argument("--peer", action="append", default=[])
+    p.add_argument("--peer-control", type=float)
     p.add_argument("--within", type=float, default=0.03)
     flags = p.parse_args()
     traces = read_traces(flags.folder)
@@ -156,7 +169,8 @@ def main():
     best = {kernel: min((t.best(speed) for t in cold_runs(steps)), default=NEVER)
             for kernel, steps in traces.items()}
     print(f"{len(runs)} runs; times as if the control took {1 / speed:.2f} us\n")
-    report_kernels(traces, best, speed, read_peers(flags.peer), flags.within)
+    report_kernels(traces, best, speed, read_peers(flags.peer), flags.peer_control,
+                   flags.within)
     print("\nThe best known over the best after 16, 32, 64 and 100 trials:\n")
     report_ablation(traces, best, speed)
 
