@@ -6,7 +6,8 @@
 A line a trace: the best time after so many trials as a share of the best known (1.00 is the best),
 the trials and seconds until it was within 3 % of that, trials a second, and Spearman's rank
 correlation on the fresh random candidates, of the trained model and of the prior. Times of
-different runs are brought to one control rate. --peer is an output of a peer's tuner ("KERNEL ...
+different runs are brought to one control rate; a time beside which the control was over 5 % off its median, or that the final round did not
+confirm by a sixth, is left out. --peer is an output of a peer's tuner ("KERNEL ...
 tuning SECONDS s best US us"): trials and seconds to its time, and its seconds by ours. Then the
 medians of each mode.
 """
@@ -67,9 +68,22 @@ class Trace:
                 self.schedules.append(words[7] if len(words) > 7 else "")
                 self.rows.append((kind, float(seconds), float(us), outcome, int(alternative),
                                   float(predicted), float(prior)))
+        self.rows = [row if self.trusted(row, schedule) else (*row[:3], "unsteady", *row[4:])
+                     for row, schedule in zip(self.rows, self.schedules)]
         self.kernel, self.mode = self.head["kernel"], self.head["mode"]
         # What the control kernel reached at a drift of 1.
         self.speed = 1 / float(self.end["control_us"]) if "control_us" in self.end else None
+
+    def trusted(self, row, schedule):
+        if row[3] != "ok" or schedule not in self.measured:
+            return True
+        if not hasattr(self, "control"):
+            self.control = statistics.median(m[1] for m in self.measured.values())
+            self.final = {s: r[2] for r, s in zip(self.rows, self.schedules)
+                          if r[0] == "f" and r[3] == "ok"}
+        if abs(self.measured[schedule][1] / self.control - 1) > 0.05:
+            return False
+        return row[2] >= self.final.get(schedule, 0) * 5 / 6
 
     def trials(self):
         return [r for r in self.rows if r[0] == "t"]
