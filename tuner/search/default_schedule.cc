@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "compiler/lower/lower.h"
 #include "compiler/te/canonical.h"
 #include "tuner/search/evaluate.h"
-#include "tuner/search/evolution.h"
 #include "tuner/search/task_search.h"
 
 namespace temper::tuner {
@@ -21,18 +22,9 @@ DefaultChoice ChooseDefault(const te::Program& program, const Target& target, in
   auto prior = costmodel::MakePriorModel();
   if (!model) model = prior.get();
   std::vector<Space> spaces = SpacesOf(program, target, threads, numerics);
-  EvolutionOptions options;
-  options.generations = 2;
-  options.wild = 0;
-  int share = samples / (options.generations + 1) / static_cast<int>(spaces.size());
-  options.population = std::max(1, share);
-  std::optional<Scored> best;
-  for (const Space& space : spaces) {
-    Rng rng(1);
-    std::vector<Scored> scored = Evolve(space, *model, {}, options, rng);
-    if (scored.empty() || (best && best->score >= scored[0].score)) continue;
-    best = std::move(scored[0]);
-  }
+  std::vector<Describer> describers;
+  for (const Space& space : spaces) describers.emplace_back(&space);
+  std::optional<Scored> best = FirstChoice(describers, *model, samples);
   DefaultChoice choice;
   if (best) {
     choice.schedule = std::move(best->schedule);

@@ -6,10 +6,9 @@
 #include "compiler/te/alternatives.h"
 #include "compiler/te/program.h"
 #include "costmodel/cost_model.h"
+#include "tuner/search/first_choice.h"
 
 namespace temper::tuner {
-
-inline constexpr int kDefaultSamples = 768;
 
 struct DefaultChoice {
   schedule::Schedule schedule;

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tuner/search/evaluate.h"
+#include "tuner/search/first_choice.h"
 
 namespace temper::tuner {
 namespace {
@@ -104,6 +105,15 @@ std::vector<Scored> TaskSearch::Propose(int n, const costmodel::CostModel& model
     if (!fresh) continue;
     chosen.push_back(std::move(*fresh));
     --hints;
+  }
+  if (!begun_ && static_cast<int>(chosen.size()) < n) {
+    begun_ = true;
+    auto first = FirstChoice(describers_, *costmodel::MakePriorModel());
+    if (first && seen_.insert(schedule::ScheduleHash(first->schedule)).second) {
+      const costmodel::ProgramFeatures* described = &first->features;
+      first->score = model.Predict({&described, 1})[0];
+      chosen.push_back(std::move(*first));
+    }
   }
   std::vector<Scored> ranked;
   if (randoms < n) ranked = Ranked(n, model);

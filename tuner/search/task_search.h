@@ -42,7 +42,8 @@ class TaskSearch {
   const std::vector<Space>& spaces() const { return spaces_; }
 
   // Up to `n` schedules that were neither proposed nor known before, the most promising first,
-  // random ones last. Fewer when the space seems exhausted.
+  // random ones last. Fewer when the space seems exhausted. The first that no hint asks for is the
+  // prior's FirstChoice, which is compiled without records: no search ends with a slower one.
   std::vector<Scored> Propose(int n, const costmodel::CostModel& model);
 
   // A measurement, of a proposal or of any other schedule. Only conclusive outcomes rule the
@@ -80,6 +81,7 @@ class TaskSearch {
   std::vector<Elite> hints_;               // suggested, without times
   size_t next_hint_ = 0;                   // the first that was not proposed
   double random_due_ = 0, prior_due_ = 0;  // what is left of a proposal, 0 to 1
+  bool begun_ = false;
   int failures_ = 0;
 };
 

@@ -23,6 +23,7 @@
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 
+#include <map>
 #include <mutex>
 
 #include "compiler/codegen/llvm/single_lane.h"
@@ -31,8 +32,13 @@
 namespace temper::codegen {
 namespace {
 
+// Of a loop's instructions, one in so many may access a spill slot: what moves many vectors once,
+// such as a Winograd transform, loses little by it, a tile that does not fit the registers loses
+// most.
+constexpr int64_t kInstructionsPerSpill = 5;
+
 // Counts what innermost loops load from and store to spill slots of vector registers, after
-// everything is final.
+// everything is final. Loops with few of them for their length do not count.
 class SpillCounter : public llvm::MachineFunctionPass {
  public:
   static char id;
@@ -47,18 +53,27 @@ class SpillCounter : public llvm::MachineFunctionPass {
   bool runOnMachineFunction(llvm::MachineFunction& f) override {
     auto& loops = getAnalysis<llvm::MachineLoopInfoWrapperPass>().getLI();
     const llvm::MachineFrameInfo& frame = f.getFrameInfo();
+    struct Share {
+      int64_t spills = 0, instructions = 0;
+    };
+    std::map<const llvm::MachineLoop*, Share> shares;
     for (const llvm::MachineBasicBlock& block : f) {
       const llvm::MachineLoop* loop = loops.getLoopFor(&block);
       if (!loop || !loop->isInnermost()) continue;
+      Share& share = shares[loop];
       for (const llvm::MachineInstr& instruction : block) {
+        ++share.instructions;
         for (const llvm::MachineMemOperand* m : instruction.memoperands()) {
           // Addresses and counters that are spilled cost a load; tiles that are cost the kernel.
           if (!m->getSize().hasValue() || m->getSize().getValue() == 8) continue;
           auto* slot =
               llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(m->getPseudoValue());
-          if (slot && frame.isSpillSlotObjectIndex(slot->getFrameIndex())) ++*count_;
+          if (slot && frame.isSpillSlotObjectIndex(slot->getFrameIndex())) ++share.spills;
         }
       }
+    }
+    for (const auto& [loop, share] : shares) {
+      if (share.spills * kInstructionsPerSpill >= share.instructions) *count_ += share.spills;
     }
     return false;
   }

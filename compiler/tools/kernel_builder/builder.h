@@ -14,7 +14,7 @@
 
 namespace temper::tools {
 
-// A kernel whose innermost loops touch the stack so often has a tile that does not fit the
+// A kernel whose innermost loops touch spill slots so often has a tile that does not fit the
 // registers; it is not worth timing.
 inline constexpr int64_t kMaxInnerSpills = 16;
 

@@ -8,6 +8,7 @@
 #include "compiler/schedule/legality.h"
 #include "compiler/te/canonical.h"
 #include "tests/support/programs.h"
+#include "tuner/search/default_schedule.h"
 #include "tuner/search/evaluate.h"
 
 namespace temper::tuner {
@@ -39,6 +40,17 @@ TEST(TaskSearch, ProposesNothingTwice) {
     }
   }
   EXPECT_EQ(seen.size(), 96u);
+}
+
+TEST(TaskSearch, BeginsWithWhatIsCompiledWithoutRecords) {
+  te::Program program = te::Canonicalize(testing::Conv({14, 14, 32, 32, 3, 1, 1}));
+  auto model = costmodel::MakeBoostedModel({});
+  for (uint64_t seed : {1, 2}) {
+    TaskSearch search(SpacesOf(program, Avx512(), 1), seed);
+    auto proposed = search.Propose(1, *model);
+    ASSERT_EQ(proposed.size(), 1u);
+    EXPECT_TRUE(proposed[0].schedule == DefaultSchedule(program, Avx512(), 1));
+  }
 }
 
 TEST(TaskSearch, KnownSchedulesAreNotProposed) {
