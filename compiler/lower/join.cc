@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/lower/statements.h"
 #include "compiler/tir/affine.h"
 
 namespace temper::lower {
@@ -29,10 +30,7 @@ void AddLoads(const Expr& value, Buffers* out) {
 }
 
 void AddReads(const Stmt& s, Buffers* out) {
-  for (const Expr& e : s->indices) AddLoads(e, out);
-  for (const Expr& e : {s->value, s->predicate, s->min, s->extent}) {
-    if (e) AddLoads(e, out);
-  }
+  ForEachExpr(s, [&](const Expr& e) { AddLoads(e, out); });
   for (const Stmt& c : s->children) AddReads(c, out);
 }
 
@@ -220,7 +218,7 @@ class Joiner {
       if (!ReadsAsWritten(c)) return false;
     }
     bool same = true;
-    auto look = [&](const Expr& value) {
+    ForEachExpr(s, [&](const Expr& value) {
       tir::Visit(value, [&](const Expr& e) {
         if (e->kind() == ExprKind::kLoad && e->buffer() == nest_.store->buffer) {
           for (size_t d = 0; d < e->indices().size(); ++d) {
@@ -231,11 +229,7 @@ class Joiner {
         }
         return same;
       });
-    };
-    for (const Expr& e : s->indices) look(e);
-    for (const Expr& e : {s->value, s->predicate, s->min, s->extent}) {
-      if (e) look(e);
-    }
+    });
     return same;
   }
 
@@ -245,12 +239,6 @@ class Joiner {
   std::vector<Expr> map_;  // the nest's loop variables -> the reader's
   tir::Bounds bounds_;
 };
-
-Stmt Rebuilt(const Stmt& s, std::vector<Stmt> children) {
-  auto copy = std::make_shared<tir::StmtNode>(*s);
-  copy->children = std::move(children);
-  return copy;
-}
 
 Stmt JoinIn(const Stmt& body, std::vector<tir::Buffer>* buffers) {
   std::vector<Stmt> children = body->children;
@@ -278,7 +266,7 @@ Stmt JoinIn(const Stmt& body, std::vector<tir::Buffer>* buffers) {
     changed |= inner != c;
     c = std::move(inner);
   }
-  return changed ? Rebuilt(body, std::move(children)) : body;
+  return changed ? WithChildren(body, std::move(children)) : body;
 }
 
 }  // namespace

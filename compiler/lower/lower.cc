@@ -8,6 +8,14 @@
 
 namespace temper::lower {
 
+std::vector<int> ConstantBuffers(const Lowered& lowered) {
+  std::vector<int> constants;
+  for (size_t i = 0; i < lowered.arguments.size(); ++i) {
+    if (lowered.arguments[i].constant) constants.push_back(lowered.function.params[i]);
+  }
+  return constants;
+}
+
 Result<Lowered> LowerToLoops(const te::Program& program, const schedule::Schedule& schedule,
                              const Target& target) {
   TEMPER_ASSIGN_OR_RETURN(te::Program chosen, te::MakeAlternative(program, schedule.alternative));

@@ -26,6 +26,9 @@ struct Lowered {
   std::vector<Argument> arguments;  // program inputs in order, then outputs
 };
 
+// The buffers of the arguments that are constants.
+std::vector<int> ConstantBuffers(const Lowered& lowered);
+
 // REQUIRES nothing: an illegal schedule gives CheckLegal's status.
 Result<Lowered> LowerToLoops(const te::Program& program, const schedule::Schedule& schedule,
                              const Target& target);

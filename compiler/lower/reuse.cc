@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/lower/statements.h"
 #include "compiler/tir/affine.h"
 
 namespace temper::lower {
@@ -18,16 +19,12 @@ constexpr int64_t kLongRow = 8;  // a row of an eighth of the first cache need n
 
 int CountAccesses(const Stmt& s, int buffer) {
   int n = s->buffer == buffer && s->kind != StmtKind::kAllocate;
-  auto look = [&](const Expr& value) {
+  ForEachExpr(s, [&](const Expr& value) {
     tir::Visit(value, [&](const Expr& e) {
       n += e->kind() == ExprKind::kLoad && e->buffer() == buffer;
       return true;
     });
-  };
-  for (const Expr& e : s->indices) look(e);
-  for (const Expr& e : {s->value, s->predicate, s->min, s->extent}) {
-    if (e) look(e);
-  }
+  });
   for (const Stmt& c : s->children) n += CountAccesses(c, buffer);
   return n;
 }
@@ -74,7 +71,7 @@ class Reuser {
     if (s->kind == StmtKind::kFor && !outer_.empty() && outer_.back() == s->var->var_id()) {
       outer_.pop_back();
     }
-    return changed ? With(s, std::move(children)) : s;
+    return changed ? WithChildren(s, std::move(children)) : s;
   }
 
  private:
@@ -82,12 +79,6 @@ class Reuser {
     int result = -1;
     std::vector<Expr> base;  // of each dimension: where the buffer begins in the result
   };
-
-  static Stmt With(const Stmt& s, std::vector<Stmt> children) {
-    auto copy = std::make_shared<tir::StmtNode>(*s);
-    copy->children = std::move(children);
-    return copy;
-  }
 
   bool IsWorthIt(const tir::Buffer& b) const {
     const int64_t row = b.shape.empty() ? 0 : b.shape.back() * ByteSize(b.dtype);

@@ -19,24 +19,6 @@ using graph::kNone;
 using graph::Node;
 using graph::Shape;
 
-// [0, 2, .., rank - 1, 1]
-std::vector<int64_t> ToLast(size_t rank) {
-  std::vector<int64_t> perm(rank);
-  std::iota(perm.begin(), perm.end(), 1);
-  perm[0] = 0;
-  perm[rank - 1] = 1;
-  return perm;
-}
-
-// [0, rank - 1, 1, .., rank - 2]
-std::vector<int64_t> ToFirst(size_t rank) {
-  std::vector<int64_t> perm(rank);
-  std::iota(perm.begin(), perm.end(), -1);
-  perm[0] = 0;
-  perm[1] = static_cast<int64_t>(rank) - 1;
-  return perm;
-}
-
 template <typename T>
 std::vector<T> Permuted(const std::vector<T>& v, const std::vector<int64_t>& perm) {
   std::vector<T> out;

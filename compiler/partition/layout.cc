@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <vector>
 
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/window.h"
@@ -136,17 +135,7 @@ class Cutter {
   static bool Moves(const Node& node, bool to_last) {
     const std::vector<int64_t> perm = node.Ints("perm");
     const size_t rank = perm.size();
-    if (!node.Is("Transpose") || rank < 4) return false;
-    for (size_t i = 0; i < rank; ++i) {
-      const int64_t at = to_last ? (i == 0          ? 0
-                                    : i + 1 == rank ? 1
-                                                    : i + 1)
-                                 : (i == 0   ? 0
-                                    : i == 1 ? rank - 1
-                                             : i - 1);
-      if (perm[i] != at) return false;
-    }
-    return true;
+    return node.Is("Transpose") && rank >= 4 && perm == (to_last ? ToLast(rank) : ToFirst(rank));
   }
 
   Side Written(int value) const {
@@ -241,6 +230,22 @@ class Cutter {
 };
 
 }  // namespace
+
+std::vector<int64_t> ToLast(size_t rank) {
+  std::vector<int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), 1);
+  perm[0] = 0;
+  perm[rank - 1] = 1;
+  return perm;
+}
+
+std::vector<int64_t> ToFirst(size_t rank) {
+  std::vector<int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), -1);
+  perm[0] = 0;
+  perm[1] = static_cast<int64_t>(rank) - 1;
+  return perm;
+}
 
 std::set<int> NodesChannelsFirst(const Graph& graph) { return Cutter(graph).Run(); }
 

@@ -13,7 +13,10 @@
 // and what its workload is must not depend on the machine.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <set>
+#include <vector>
 
 #include "compiler/graph/graph.h"
 
@@ -22,5 +25,10 @@ namespace temper::partition {
 // Nodes that are cheaper in the model's order. Where both are as cheap, channels-last wins. Regions
 // of more than 4096 nodes are not looked at: all channels-last. REQUIRES: static types.
 std::set<int> NodesChannelsFirst(const graph::Graph& graph);
+
+// The permutations of a Transpose between the orders: [0, 2, .., rank - 1, 1] makes channels last,
+// [0, rank - 1, 1, .., rank - 2] first.
+std::vector<int64_t> ToLast(size_t rank);
+std::vector<int64_t> ToFirst(size_t rank);
 
 }  // namespace temper::partition

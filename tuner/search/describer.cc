@@ -110,14 +110,6 @@ void AddStage(const StageSchedule& s, Key* key) {
   }
 }
 
-std::vector<int> ConstantsOf(const lower::Lowered& lowered) {
-  std::vector<int> constants;
-  for (size_t i = 0; i < lowered.arguments.size(); ++i) {
-    if (lowered.arguments[i].constant) constants.push_back(lowered.function.params[i]);
-  }
-  return constants;
-}
-
 }  // namespace
 
 Result<const te::Program*> Describer::Stepped(const Schedule& schedule) {
@@ -205,7 +197,7 @@ Result<costmodel::ProgramFeatures> Describer::Describe(const Schedule& schedule)
       TEMPER_ASSIGN_OR_RETURN(lower::Lowered lowered,
                               lower::LowerNest(*stepped, schedule, space_->target(), nest));
       auto features = costmodel::ExtractNest(lowered.function, space_->target(), schedule.threads,
-                                             ConstantsOf(lowered));
+                                             lower::ConstantBuffers(lowered));
       known = nests_.emplace(std::move(key), std::move(features)).first;
     }
     nests.push_back(&known->second);

@@ -7,11 +7,8 @@ namespace {
 
 costmodel::ProgramFeatures Features(const lower::Lowered& lowered, const Target& target,
                                     int threads) {
-  std::vector<int> constants;
-  for (size_t i = 0; i < lowered.arguments.size(); ++i) {
-    if (lowered.arguments[i].constant) constants.push_back(lowered.function.params[i]);
-  }
-  return costmodel::ExtractFeatures(lowered.function, target, threads, constants);
+  return costmodel::ExtractFeatures(lowered.function, target, threads,
+                                    lower::ConstantBuffers(lowered));
 }
 
 }  // namespace

@@ -96,10 +96,7 @@ std::vector<Workload> Read(db::RecordStore& store, const Target& target, int thr
     }
     auto lowered = lower::LowerAlternative(at->second, *schedule, target);
     if (!lowered.ok()) return true;
-    std::vector<int> constants;
-    for (size_t i = 0; i < lowered->arguments.size(); ++i) {
-      if (lowered->arguments[i].constant) constants.push_back(lowered->function.params[i]);
-    }
+    const std::vector<int> constants = lower::ConstantBuffers(*lowered);
     w.name = r.task_name;
     w.threads = r.key.threads;
     w.flops = r.flops;
