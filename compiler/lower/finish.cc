@@ -6,6 +6,7 @@
 //   unroll   for j in 0..2 unroll: s(j)              ->  s(0); s(1)
 //   vector   for v in 0..16 vector: c[i+v] = x[v]    ->  c[ramp(i, 1, 16)] = x[ramp(0, 1, 16)]
 //            if i + v < n: c[i+v] = ...              ->  the condition becomes the predicate
+//            if v < 1: c[i+v] = ...              ->  c[i] = ...
 //   last     for j in 0..13: if j*16 < 197 - v: s(j)
 //            ->  for j in 0..12: s(j); if 192 < 197 - v: s(12)
 //            (peel.h), so that only the last vector of a row is masked
@@ -162,6 +163,9 @@ class Finisher {
         status_ = Internal("a vector loop does not start at zero or has no fixed extent");
         return s;
       }
+      if (HoldsInFirstAlone(body, s->var, extent->int_value())) {
+        return With(s->var, tir::Index(0), s->body());
+      }
       Result<Stmt> v = Vectorize(body, s->var, static_cast<int>(extent->int_value()),
                                  function_.buffers, bounds_);
       if (!v.ok()) {
@@ -172,6 +176,17 @@ class Finisher {
     }
     Bind bind = s->bind == Bind::kUnroll ? Bind::kSerial : s->bind;
     return tir::For(s->var, min, extent, bind, body);
+  }
+
+  // Whether a condition around `body` fails for all values of var = 0 .. extent-1 but the first: a
+  // gather or a masked store of one lane takes many times what the element takes.
+  bool HoldsInFirstAlone(const Stmt& body, const Expr& var, int64_t extent) {
+    if (body->kind != StmtKind::kIf || body->children.size() != 1 || extent < 2) return false;
+    const Interval all = bounds_.Of(var);
+    bounds_.Set(var->var_id(), {1, extent - 1});
+    const bool fails = tir::Simplifier(map_, bounds_).Simplify(body->value)->IsInt(0);
+    bounds_.Set(var->var_id(), all);
+    return fails || HoldsInFirstAlone(body->children[0], var, extent);
   }
 
   // The last iteration by itself behind the others.

@@ -4,6 +4,7 @@
 
 #include "compiler/te/blocks.h"
 #include "compiler/te/gathered.h"
+#include "compiler/te/lane_sums.h"
 #include "compiler/te/winograd.h"
 
 namespace temper::te {
@@ -20,6 +21,8 @@ std::string_view Name(Alternative alternative) {
       return "blocks";
     case Alternative::kGathered:
       return "gathered";
+    case Alternative::kLaneSums:
+      return "lane_sums";
   }
   return "unknown";
 }
@@ -66,6 +69,7 @@ std::vector<Alternative> AlternativesOf(const Program& program, Numerics numeric
   std::vector<Alternative> alternatives = {Alternative::kDirect};
   if (HasBlocks(program)) alternatives.push_back(Alternative::kBlocks);
   if (HasGathered(program)) alternatives.push_back(Alternative::kGathered);
+  if (HasLaneSums(program)) alternatives.push_back(Alternative::kLaneSums);
   if (!HasWinograd(program)) return alternatives;
   for (Alternative a : {Alternative::kWinograd2, Alternative::kWinograd4}) {
     if (NumericsOf(static_cast<int>(a)) <= numerics) alternatives.push_back(a);
@@ -85,6 +89,8 @@ Result<Program> MakeAlternative(const Program& program, int alternative) {
       return MakeBlocks(program);
     case Alternative::kGathered:
       return MakeGathered(program);
+    case Alternative::kLaneSums:
+      return MakeLaneSums(program);
   }
   return FailedPrecondition(fmt::format("there is no alternative {}", alternative));
 }

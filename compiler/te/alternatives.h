@@ -19,6 +19,7 @@ enum class Alternative : int {
   kBlocks = 3,     // a huge reduction in blocks (blocks.h), which only several threads gain by
   kGathered = 4,   // a convolution over short rows as a product over all pixels (gathered.h), which
                    // pays where registers are few
+  kLaneSums = 5,   // few long sums of products, a vector of partial sums each (lane_sums.h)
 };
 
 std::string_view Name(Alternative alternative);

@@ -133,7 +133,7 @@ class TileRule final : public NestRule {
     order.insert(order.end(), reduce.begin(), reduce.end());
     std::vector<schedule::Step> steps;
     for (int r : packs_) {
-      steps.push_back(PackStep(context_, AnchorInfo().reads[r], order, block));
+      steps.push_back(PackStep(context_, nest_.anchor, AnchorInfo().reads[r], order, block));
     }
     return steps;
   }

@@ -63,6 +63,7 @@ Traits::Traits(const Target& t)
     : f16c(t.Has("f16c")),
       sse41(t.Has("sse4.1")),
       fma(t.Has("fma")),
+      avx2(t.Has("avx2")),
       avx512(t.Has("avx512f") && t.Has("avx512dq") && t.Has("avx512vl") && t.Has("avx512bw")),
       vector_bits(t.vector_bits),
       vector_registers(t.vector_registers) {}

@@ -22,7 +22,7 @@ namespace temper::codegen {
 
 struct Traits {
   explicit Traits(const Target& target);
-  bool f16c, sse41, fma, avx512;
+  bool f16c, sse41, fma, avx2, avx512;
   int vector_bits, vector_registers;
 };
 

@@ -94,7 +94,7 @@ TEST_P(MathTest, IsCloseToTheTrueValue) {
     if (CanRunOn(t, host).ok()) targets.push_back(t);
   }
   for (const Target& target : targets) {
-    for (int lanes : {1, 4, 16}) {
+    for (int lanes : {1, 4, 8, 16}) {
       for (const auto& x : {Sweep(f.low, f.high), AllMagnitudes()}) {
         std::vector<float> y = Apply(f.intrinsic, x, lanes, target);
         ASSERT_EQ(y.size(), x.size());
@@ -140,6 +140,22 @@ TEST(MathTest, ExpIsCloserWhereItsResultIsNeitherHugeNorTiny) {
     ASSERT_LE(UlpError(y[i], std::exp(static_cast<double>(x[i]))), 4) << x[i];
   }
   EXPECT_EQ(Apply(Intrinsic::kExp, {0, -0.0f}, 16, DetectTarget()), std::vector<float>({1, 1}));
+}
+
+TEST(MathTest, ErfOfWholeVectorsStaysWithinOne) {
+  for (int lanes : {8, 16}) {
+    for (const auto& x : {Sweep(-5, 5), Sweep(-0.001f, 0.001f), AllMagnitudes()}) {
+      const std::vector<float> y = Apply(Intrinsic::kErf, x, lanes, DetectTarget());
+      ASSERT_EQ(y.size(), x.size());
+      for (size_t i = 0; i < x.size(); ++i) {
+        ASSERT_EQ(std::signbit(y[i]), std::signbit(x[i])) << x[i];
+        if (std::isnan(x[i])) continue;
+        ASSERT_LE(std::fabs(y[i]), 1) << x[i];
+        ASSERT_LE(UlpError(y[i], std::erf(static_cast<double>(x[i]))), 2.06) << x[i];
+        ASSERT_TRUE(std::fabs(x[i]) <= 4 || std::fabs(y[i]) == 1) << x[i];
+      }
+    }
+  }
 }
 
 TEST(MathTest, ClassesAndTwoArgumentFunctions) {

@@ -105,6 +105,15 @@ TEST(PeelTest, TwoIterationsLeaveNoLoop) {
   EXPECT_EQ(counts.masked, 1);
 }
 
+// 33 = 2 * 16 + 1: one element takes no vector.
+TEST(PeelTest, AVectorOfWhichOneLaneIsLeftIsAnElement) {
+  const Counts counts = Row(33).Finished();
+  EXPECT_EQ(counts.loops, 1);
+  EXPECT_EQ(counts.plain, 2);
+  EXPECT_EQ(counts.masked, 0);
+  EXPECT_EQ(Row(34).Finished().masked, 1);
+}
+
 TEST(PeelTest, RowsOfWholeVectorsStayWhole) {
   const Counts counts = Row(192).Finished();
   EXPECT_EQ(counts.loops, 1);

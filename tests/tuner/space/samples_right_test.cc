@@ -188,6 +188,46 @@ TEST(GatheredSamples, AgreeWithTheReference) {
   EXPECT_EQ(legal, 8);
 }
 
+// Few long sums as vectors of partial sums, whose weights are packed in their order, without
+// padding.
+TEST(LaneSumsSamples, AgreeWithTheReference) {
+  for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
+    auto target = ParseTarget(name);
+    ASSERT_TRUE(target.ok());
+    te::Program p = te::Canonicalize(testing::MatmulBiasRelu(2, 10, 96));
+    auto reference = lower::LowerToLoops(p, lower::ReferenceSchedule(p, *target), *target);
+    ASSERT_TRUE(reference.ok()) << reference.status().ToString();
+    auto expected = Execute(p, *reference, reference->function);
+    ASSERT_TRUE(expected.ok()) << expected.status().ToString();
+    Space space = Space::Create(p, *target, 1, static_cast<int>(te::Alternative::kLaneSums));
+    Rng rng(13);
+    int legal = 0;
+    for (int i = 0; i < 40 && legal < 8; ++i) {
+      schedule::Schedule s = space.Emit(space.Sample(rng));
+      ASSERT_TRUE(space.Extract(s).has_value());
+      const std::string what = " by " + schedule::ToText(s);
+      auto pack = std::find_if(s.steps.begin(), s.steps.end(), [](const schedule::Step& step) {
+        return step.kind == schedule::StepKind::kPack;
+      });
+      ASSERT_NE(pack, s.steps.end()) << what;
+      int64_t elements = 1;
+      for (const schedule::PackDim& d : pack->dims) elements *= d.extent;
+      EXPECT_EQ(pack->dims.back().extent, 16) << what;
+      auto lowered = lower::LowerToLoops(p, s, *target);
+      if (!lowered.ok()) continue;
+      ++legal;
+      EXPECT_EQ(elements, 960) << what;
+      auto finished = lower::Finish(lowered->function, *target);
+      ASSERT_TRUE(finished.ok()) << finished.status().ToString();
+      auto code = Execute(p, *lowered, *finished);
+      ASSERT_TRUE(code.ok()) << code.status().ToString() << what;
+      ExpectClose(*expected, *code, DType::kFloat32, what);
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_EQ(legal, 8) << name;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, SamplesRight,
                          ::testing::Values("x86-64-v2", "x86-64-v3", "x86-64-v4"));
 
