@@ -73,7 +73,10 @@ Result<std::shared_ptr<const graph::Tensor>> DescribeCall(const graph::Graph& gr
     t.dtype = -1;
     if (call.operands[i] == graph::kNone) continue;
     const graph::Value& value = graph.value(call.operands[i]);
-    const graph::Shape shape = value.type.LargestShape();
+    graph::Shape shape = value.type.LargestShape();
+    if (static_cast<int>(i) == call.input_count && call.extents != graph::kNone) {
+      shape.resize(static_cast<size_t>(graph.shape(call.extents)[0]), 1);  // the rank counts
+    }
     if (shape.size() > TEMPER_MAX_DIMS) {
       return Unimplemented(
           fmt::format("'{}' has more than {} dimensions", value.name, TEMPER_MAX_DIMS));
@@ -307,7 +310,9 @@ Status ModuleWriter::AddCall(const ModelKernel& kernel) {
     const int value = call.operands[i];
     const bool input = static_cast<int>(i) < call.input_count;
     int extents_buffer = graph::kNone;
-    if (!input && call.open_shapes) {
+    if (static_cast<int>(i) == call.input_count && call.extents != graph::kNone) {
+      extents.push_back(ResultSpot(call.extents, index).arg);
+    } else if (!input && call.open_shapes) {
       extents_buffer = NewBuffer(TEMPER_MAX_DIMS * 8, index);
       lives_[extents_buffer].last = kToTheEnd;
       extents.push_back({Place::kArena, extents_buffer});

@@ -5,10 +5,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "compiler/graph/control_flow.h"
 #include "compiler/graph/infer/infer.h"
 #include "compiler/graph/op_list.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/control_flow.h"
+#include "compiler/import/open_extents.h"
 #include "compiler/import/segment.h"
 
 namespace temper::importer {
@@ -234,9 +236,11 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
     if (outside != nullptr) {
       TEMPER_ASSIGN_OR_RETURN(results, AddOutside(*outside, std::move(source)));
     } else {
+      source.attributes.erase(graph::kRoom);  // ours
       TEMPER_ASSIGN_OR_RETURN(results, Upgrade(graph(), scope.opset, std::move(source)));
     }
   }
+  TEMPER_RETURN_IF_ERROR(LetExtentsVary(*this, node, scope, &results));
   for (int i = 0; i < node.output_size() && i < static_cast<int>(results.size()); ++i) {
     if (!node.output(i).empty() && results[i] != kNone) scope.values[node.output(i)] = results[i];
   }

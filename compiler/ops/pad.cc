@@ -1,4 +1,4 @@
-// Pad: constant, edge, reflect and wrap; negative pads crop.
+// Pad: constant, edge, reflect and wrap; negative pads crop before the others fill.
 #include "compiler/ops/axes.h"
 #include "compiler/ops/op_table.h"
 
@@ -28,25 +28,29 @@ Status BuildPad(Emitter& e) {
     after[axes[i]] = pads[i + axes.size()];
   }
   const std::string mode = e.node().String("mode", "constant");
+  std::vector<int64_t> left(in.size());  // of each axis when it is cropped
   for (size_t d = 0; d < in.size(); ++d) {
     if (in[d] + before[d] + after[d] != out[d]) return e.Refuse("pads that do not give its result");
-    const bool far = before[d] >= in[d] || after[d] >= in[d];
-    if (mode == "reflect" && far) return e.Refuse("reflecting more elements than there are");
+    left[d] = in[d] + std::min<int64_t>(before[d], 0) + std::min<int64_t>(after[d], 0);
+    const bool far = std::max(before[d], after[d]) >= left[d];
+    if (mode == "reflect" && far && out[d] > 0) {
+      return e.Refuse("reflecting more elements than there are");
+    }
   }
   e.DefinePoints(0, [&](const Indices& p) {
     Indices indices;
     Expr inside;
     for (size_t d = 0; d < in.size(); ++d) {
       Expr at = p[d] - Expr(before[d]);
-      const Expr last(in[d] - 1);
       if (before[d] > 0 || after[d] > 0) {
+        const Expr crop(std::max<int64_t>(0, -before[d])), last(crop + Expr(left[d] - 1));
         if (mode == "edge") {
-          at = tir::Min(tir::Max(at, Expr(0)), last);
+          at = tir::Min(tir::Max(at, crop), last);
         } else if (mode == "wrap") {
-          at = tir::FloorMod(at, Expr(in[d]));
+          at = tir::FloorMod(at - crop, Expr(left[d])) + crop;
         } else if (mode == "reflect") {
-          at = tir::Max(at, Expr(0) - at);
-          at = tir::Min(at, Expr(2 * (in[d] - 1)) - at);
+          at = tir::Max(at, crop + crop - at);
+          at = tir::Min(at, last + last - at);
         } else {
           Expr here;
           if (before[d] > 0) here = tir::Le(Expr(0), at);

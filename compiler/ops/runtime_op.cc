@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/graph/control_flow.h"
+#include "compiler/graph/infer/infer.h"
+
 namespace temper::ops {
 namespace {
 
@@ -177,6 +180,7 @@ std::vector<int> RuntimeCall::Inputs() const {
 
 std::vector<int> RuntimeCall::Outputs() const {
   std::vector<int> values(operands.begin() + input_count, operands.end());
+  values.push_back(extents);
   std::erase(values, kNone);
   return values;
 }
@@ -189,9 +193,18 @@ Result<RuntimeCall> MakeRuntimeCall(const Graph& graph, const Node& node) {
   TEMPER_CHECK(mapping != nullptr);
   call.operands = node.inputs;
   call.input_count = static_cast<int>(node.inputs.size());
-  for (int value : node.outputs) {
-    const bool wanted =
-        value != kNone && (graph.IsOutput(value) || !graph.value(value).uses.empty());
+  std::vector<int> outputs = node.outputs;
+  const bool roomy = graph::OpensExtents(node) && node.Has(graph::kRoom);
+  if (roomy) {
+    call.extents = outputs.back();
+    call.open_shapes = call.extents != kNone;
+    outputs.pop_back();
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int value = outputs[i];
+    // The function counts on its first result where it says how large that is.
+    const bool wanted = value != kNone && (graph.IsOutput(value) || (roomy && i == 0) ||
+                                           !graph.value(value).uses.empty());
     call.operands.push_back(wanted ? value : kNone);
     if (value != kNone && !graph.type(value).IsStatic()) call.open_shapes = true;
   }

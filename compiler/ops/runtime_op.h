@@ -19,6 +19,8 @@ struct RuntimeCall {
   std::vector<double> floats;
   int64_t workspace_bytes = 0;
   bool open_shapes = false;  // the function says what extents its outputs have
+  // An int64 list that receives those of the first output; else kNone.
+  int extents = graph::kNone;
 
   std::vector<int> Inputs() const;   // present ones
   std::vector<int> Outputs() const;  // those that are wanted

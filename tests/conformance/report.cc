@@ -152,6 +152,11 @@ std::string OperatorsPage(const std::vector<Case>& cases, const std::vector<Outc
       "*Fixed* counts the cases among those that pass where an input decides a shape and was given "
       "its\n"
       "value when compiling (`--value`); compiled shapes are static.\n\n"
+      "NonZero, Compress, Unique and NonMaxSuppression give what only the run knows the extents "
+      "of. It\n"
+      "may leave the model; nodes may read it where at most 255 elements or rows are possible, and "
+      "are\n"
+      "compiled for each number of them. Else the message names both nodes.\n\n"
       "| cases | pass | fixed | of | refused |\n| --- | --- | --- | --- | --- |\n";
   for (const auto& [folder, count] : ByFolder(cases, outcomes)) {
     text += fmt::format("| {} | {} | {} | {} | {} |\n", folder, count.passed, count.fixed,

@@ -3,6 +3,7 @@
 #include <map>
 #include <string_view>
 
+#include "compiler/graph/control_flow.h"
 #include "compiler/graph/eval/context.h"
 #include "compiler/graph/outside_op.h"
 
@@ -38,6 +39,7 @@ Result<std::optional<int64_t>> FoldNode(Graph& graph, int node_id, int64_t max_b
       return not_folded;
     }
   }
+  if (node.Has(kRoom)) return not_folded;  // its results are no tensors of their own shape
   const EvalFunction function = FindEval(node);
   if (function == EvalNone) return not_folded;
   std::vector<ValueType> out_types;

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/graph/control_flow.h"
 #include "compiler/graph/eval/eval.h"
 #include "compiler/graph/infer/functions.h"
 #include "compiler/graph/outside_op.h"
@@ -31,7 +32,31 @@ InferFunction FindInfer(const Node& node) {
   return nullptr;
 }
 
+// Of a node whose results are memory with room for the largest.
+Status SetRoom(Graph& graph, const Node& node) {
+  const std::vector<int64_t> room = node.Ints(kRoom);
+  const int extents = node.outputs.back();
+  if (room.size() != node.outputs.size() || node.Output(0) == kNone) {
+    return Internal(node.Describe() + ": room is not said for each output");
+  }
+  if (extents != kNone) {
+    const auto rank = static_cast<int64_t>(graph.type(node.outputs[0]).dims.size());
+    graph.SetType(extents, TensorType(DType::kInt64, {rank}));
+  }
+  for (size_t i = 0; i < room.size(); ++i) {
+    const int value = node.outputs[i];
+    if (value == kNone || room[i] < 0) continue;
+    graph.SetType(value, TensorType(*graph.type(value).dtype, {room[i]}));
+  }
+  return OkStatus();
+}
+
 }  // namespace
+
+bool OpensExtents(const Node& node) {
+  return node.Is("NonZero") || node.Is("NonMaxSuppression") || node.Is("Compress") ||
+         node.Is("Unique");
+}
 
 Status InferNode(Graph& graph, int node_id) {
   const Node& node = graph.node(node_id);
@@ -41,7 +66,8 @@ Status InferNode(Graph& graph, int node_id) {
     if (input != kNone && !graph.type(input).IsStatic()) return OkStatus();
   }
   InferContext context(graph, node_id);
-  return function(context);
+  TEMPER_RETURN_IF_ERROR(function(context));
+  return OpensExtents(node) && node.Has(kRoom) ? SetRoom(graph, node) : OkStatus();
 }
 
 Status InferAndFoldSmall(Graph& graph, int node_id) {

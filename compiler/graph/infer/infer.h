@@ -12,6 +12,13 @@
 
 namespace temper::graph {
 
+// Whether the operator finds out only in the run how large its results are: NonZero and the like.
+// Nodes can read what is memory with room for the largest: such a node has the attribute `room`
+// (control_flow.h), and one more output, an int64 list of the extents that its first one has.
+bool OpensExtents(const Node& node);
+// The most that such an extent may be where nodes read the result: they are compiled for each.
+inline constexpr int64_t kMostOpen = 255;
+
 // Sets the types of the node's outputs where they follow from its inputs.
 Status InferNode(Graph& graph, int node_id);
 

@@ -140,20 +140,21 @@ Status InferPad(InferContext& c) {
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap") {
     return c.Error(fmt::format("mode '{}' is unknown", mode));
   }
+  constexpr int64_t kLimit = int64_t{1} << 48;
   Shape out = c.shape(0);
   for (size_t i = 0; i < count; ++i) {
     const int64_t axis = (*axes)[i] < 0 ? (*axes)[i] + c.rank(0) : (*axes)[i];
     const int64_t begin = (*pads)[i];
     const int64_t end = (*pads)[count + i];
-    constexpr int64_t kLimit = int64_t{1} << 48;
     const int64_t dim = out[axis];
-    bool fits = std::min(begin, end) > -kLimit && std::max(begin, end) < kLimit &&
-                dim + std::min<int64_t>(begin, 0) + std::min<int64_t>(end, 0) >= 0;
-    // Mirrored and wrapped elements come from the input once; an edge needs an element.
-    if (fits && mode == "reflect")
-      fits = std::max({begin, end, int64_t{0}}) < std::max<int64_t>(dim, 1);
-    if (fits && mode == "wrap") fits = std::max(begin, end) <= dim;
-    if (fits && mode == "edge") fits = dim > 0 || (begin <= 0 && end <= 0);
+    bool fits =
+        std::min(begin, end) > -kLimit && std::max(begin, end) < kLimit && dim + begin + end >= 0;
+    // Negative padding cuts first. Constants may then fill more than what was left; mirrored
+    // elements come from what was left once, and an edge or a cycle needs an element.
+    if (fits && mode != "constant" && dim + begin + end > 0) {
+      const int64_t left = dim + std::min<int64_t>(begin, 0) + std::min<int64_t>(end, 0);
+      fits = left > 0 && (mode != "reflect" || std::max(begin, end) < left);
+    }
     if (!fits) {
       return c.Error(fmt::format("padding {} and {} do not fit dimension {} of {}", begin, end,
                                  axis, ShapeToString(c.shape(0))));

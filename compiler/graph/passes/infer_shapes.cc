@@ -12,9 +12,11 @@ Status Explain(const Graph& graph, const Node& node, int output) {
   if (graph.type(output).IsBounded()) {
     return Unimplemented(fmt::format(
         "{}: how large its result '{}' {} is depends on values that are only known when the model "
-        "runs; such a result can leave the model but no node can read it, as {} does",
+        "runs; such a result can leave the model, but nodes can read it, as {} does, only where no "
+        "more than {} elements or rows are possible (smaller inputs, or a lower limit of the "
+        "operator, would do)",
         node.Describe(), graph.value(output).name, graph.type(output).ToString(),
-        graph.node(graph.value(output).uses[0].node).Describe()));
+        graph.node(graph.value(output).uses[0].node).Describe(), kMostOpen));
   }
   for (size_t i = 1; i < node.inputs.size(); ++i) {
     const int input = node.inputs[i];

@@ -80,6 +80,8 @@ TEST(EvalTest, Movement) {
   ExpectInts(Eval("Expand", {I({1, 2}, {2, 1}), I({2, 2})}), {1, 1, 2, 2}, {2, 2});
   ExpectInts(Eval("Tile", {I({1, 2}, {1, 2}), I({2, 2})}), {1, 2, 1, 2, 1, 2, 1, 2}, {2, 4});
   ExpectInts(Eval("Pad", {x, I({0, -1, 1, 1}), I({7}, {})}), {1, 2, 7, 4, 5, 7, 7, 7, 7}, {3, 3});
+  ExpectInts(Eval("Pad", {x, I({3, -3, -2, 1}), I({7}, {})}), {7, 7, 7}, {3, 1});
+  ExpectInts(Eval("Pad", {I({}, {0}), I({2, -1}), I({7}, {})}), {7}, {1});
   ExpectInts(Eval("Where", {MakeFromDoubles(DType::kBool, {2, 1}, std::vector<double>{1, 0}),
                             I({1, 2}), I({9}, {})}),
              {1, 2, 9, 9}, {2, 2});

@@ -142,6 +142,17 @@ TEST(InferTest, Movement) {
   EXPECT_EQ(Infer("Pad", {T({2, 3}), C({1, 0, 0, 2})}), "float32[3,5]");
   EXPECT_EQ(Infer("Pad", {T({2, 3}), C({-5, 0, 0, 0})}),
             "Pad 'n': padding -5 and 0 do not fit dimension 0 of [2,3]");
+  EXPECT_EQ(Infer("Pad", {T({0, 2}), C({1, 3, -1, -3})}), "float32[0,2]");
+  EXPECT_EQ(Infer("Pad", {T({0, 2}), C({2, -3, -1, 2})}), "float32[1,1]");
+  const std::map<std::string, Attribute> edge{{"mode", std::string("edge")}};
+  EXPECT_EQ(Infer("Pad", {T({0}), C({-1, 1})}, edge), "float32[0]");
+  EXPECT_EQ(Infer("Pad", {T({1}), C({-1, 1})}, edge),
+            "Pad 'n': padding -1 and 1 do not fit dimension 0 of [1]");
+  const std::map<std::string, Attribute> wrap{{"mode", std::string("wrap")}};
+  EXPECT_EQ(Infer("Pad", {T({3}), C({-1, 7})}, wrap), "float32[9]");
+  EXPECT_EQ(Infer("Pad", {T({3}), C({INT64_MIN, INT64_MAX})}, wrap),
+            "Pad 'n': padding -9223372036854775808 and 9223372036854775807 do not fit dimension 0 "
+            "of [3]");
   EXPECT_EQ(Infer("Expand", {T({3, 1}), C({2, 1, 4})}), "float32[2,3,4]");
   EXPECT_EQ(Infer("Tile", {T({2, 3}), C({2, 0})}), "float32[4,0]");
   EXPECT_EQ(Infer("Tile", {T({2}), C({int64_t{1} << 62})}),

@@ -138,5 +138,29 @@ TEST(VaryingTest, LimitsNameTheLoop) {
   ExpectError(Growing().Import(options).status(), "Loop 'n_y': carried value 0 ('out')");
 }
 
+TEST(VaryingTest, NodesReadWhatOnlyTheRunKnowsTheExtentsOf) {
+  Model model;
+  model.Input("x", {2, 3}).Output("t").Output("i");
+  model.Node("NonZero", {"x"}, {"i"});
+  model.Node("Transpose", {"i"}, {"t"});
+  auto g = model.Import();
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  const graph::Node& found = g->node(g->order()[0]);
+  EXPECT_EQ(found.op, "NonZero");
+  EXPECT_EQ(g->type(found.outputs[0]).ToString(), "int64[12]") << "room for all";
+  EXPECT_EQ(g->type(found.outputs[1]).ToString(), "int64[2]") << "its extents";
+  EXPECT_EQ(g->type(g->outputs()[0]).LargestShape(), (Ints{6, 2}));
+  EXPECT_EQ(g->type(g->outputs()[1]).LargestShape(), (Ints{2, 6}));
+
+  // A result that nothing reads is the operator's own.
+  Model alone;
+  alone.Input("x", {2, 3}).Output("i");
+  SetInt(alone.Node("NonZero", {"x"}, {"i"}), graph::kRoom, 7);  // means nothing in a file
+  g = alone.Import();
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  EXPECT_EQ(Ops(*g), "NonZero");
+  EXPECT_FALSE(g->type(g->outputs()[0]).IsStatic());
+}
+
 }  // namespace
 }  // namespace temper::importer

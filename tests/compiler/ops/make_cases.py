@@ -410,8 +410,16 @@ def quantized():
                          C([100, -200, 33], "int32")], pads=[1, 1, 1, 1])
 
 
+def cropped_pads():
+    for mode in ("edge", "reflect", "wrap"):
+        case("Pad", [X(3, 4), I(-1, 1, 1, -1)], note=mode + "_crop", mode=mode)
+    case("Pad", [X(3), I(-1, 7)], note="wrap_twice", mode="wrap")
+    case("Pad", [X(2, 3), I(3, -2, -2, 3), C(1.5)], note="all_cropped")
+    case("Pad", [X(2, 3), I(-3, 1, 2, -3)], note="none_left")
+
+
 for family in (unary, binary, window, matrix, reductions, movement, bits, indexing, compositions,
-               more_compositions, quantized):
+               more_compositions, quantized, cropped_pads):
     family()
 print("[")
 print(",\n".join(json.dumps(c, separators=(",", ":")) for c in CASES))
