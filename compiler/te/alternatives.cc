@@ -5,6 +5,7 @@
 #include "compiler/te/blocks.h"
 #include "compiler/te/gathered.h"
 #include "compiler/te/lane_sums.h"
+#include "compiler/te/last_column.h"
 #include "compiler/te/winograd.h"
 
 namespace temper::te {
@@ -23,6 +24,8 @@ std::string_view Name(Alternative alternative) {
       return "gathered";
     case Alternative::kLaneSums:
       return "lane_sums";
+    case Alternative::kLastColumn:
+      return "last_column";
   }
   return "unknown";
 }
@@ -70,6 +73,7 @@ std::vector<Alternative> AlternativesOf(const Program& program, Numerics numeric
   if (HasBlocks(program)) alternatives.push_back(Alternative::kBlocks);
   if (HasGathered(program)) alternatives.push_back(Alternative::kGathered);
   if (HasLaneSums(program)) alternatives.push_back(Alternative::kLaneSums);
+  if (HasLastColumn(program)) alternatives.push_back(Alternative::kLastColumn);
   if (!HasWinograd(program)) return alternatives;
   for (Alternative a : {Alternative::kWinograd2, Alternative::kWinograd4}) {
     if (NumericsOf(static_cast<int>(a)) <= numerics) alternatives.push_back(a);
@@ -91,6 +95,8 @@ Result<Program> MakeAlternative(const Program& program, int alternative) {
       return MakeGathered(program);
     case Alternative::kLaneSums:
       return MakeLaneSums(program);
+    case Alternative::kLastColumn:
+      return MakeLastColumn(program);
   }
   return FailedPrecondition(fmt::format("there is no alternative {}", alternative));
 }

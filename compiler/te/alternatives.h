@@ -20,6 +20,7 @@ enum class Alternative : int {
   kGathered = 4,   // a convolution over short rows as a product over all pixels (gathered.h), which
                    // pays where registers are few
   kLaneSums = 5,   // few long sums of products, a vector of partial sums each (lane_sums.h)
+  kLastColumn = 6,  // a product whose rows are vectors and a column more (last_column.h)
 };
 
 std::string_view Name(Alternative alternative);

@@ -15,6 +15,7 @@ constexpr size_t kManyElites = 24;    // after so many hints are bred from no lo
 constexpr int kRandomTries = 20;      // for each random proposal
 constexpr int kLeastPopulation = 24;  // of a space in a round
 constexpr int kManyRegisters = 24;    // with so many, tiles suit short rows as they are
+constexpr int kWideVector = 16;       // in which one column alone wastes much
 
 }  // namespace
 
@@ -24,6 +25,10 @@ std::vector<Space> SpacesOf(const te::Program& program, const Target& target, in
   for (te::Alternative a : te::AlternativesOf(program, numerics)) {
     if (a == te::Alternative::kBlocks && threads == 1) continue;
     if (a == te::Alternative::kGathered && target.vector_registers >= kManyRegisters) continue;
+    if (a == te::Alternative::kLastColumn &&
+        (target.vector_registers < kManyRegisters || target.Lanes(4) != kWideVector)) {
+      continue;
+    }
     spaces.push_back(Space::Create(program, target, threads, static_cast<int>(a)));
   }
   return spaces;

@@ -27,6 +27,9 @@ class Planner {
     for (int s = 0; s < n && caution_ == 0; ++s) {
       if (auto transform = TransformNest(s)) plan.nests.push_back(*transform);
     }
+    for (int s = 0; s + 3 < n && caution_ == 0; ++s) {
+      if (auto column = ColumnNest(s)) plan.nests.push_back(*column);
+    }
     for (int s = n - 1; s >= 0; --s) DecideInline(s, may_inline);
     std::optional<Nest> row;
     if (plan.nests.empty()) row = RowNest();
@@ -34,7 +37,7 @@ class Planner {
       plan.nests.push_back(*row);
     } else {
       for (int s = 0; s < n; ++s) {
-        if (info_[s].reduces) plan.nests.push_back(ReductionNest(s));
+        if (info_[s].reduces && !taken_[s]) plan.nests.push_back(ReductionNest(s));
       }
       for (int s = 0; s < n; ++s) {
         if (taken_[s] || inlined_[s]) continue;
@@ -73,6 +76,54 @@ class Planner {
     taken_[s] = taken_[root] = true;
     for (int c : chain) inlined_[c] = true;
     return nest;
+  }
+
+  // Stages s to s + 3 as te::MakeLastColumn makes them, with the elementwise stages behind them.
+  std::optional<Nest> ColumnNest(int s) {
+    const std::vector<int> only_choice = {s + 3}, only_sums = {s + 2};
+    if (!info_[s].reduces || info_[s + 1].reduces || !info_[s + 2].reduces ||
+        info_[s + 3].reduces || info_[s].consumers != only_choice ||
+        info_[s + 1].consumers != only_sums || info_[s + 2].consumers != only_choice) {
+      return {};
+    }
+    const te::Stage& vectors = program_.stages[s];
+    const te::Stage& choice = program_.stages[s + 3];
+    const size_t rank = choice.spatial.size();
+    if (rank < 2 || vectors.spatial.size() != rank ||
+        program_.stages[s + 2].spatial.size() != rank - 1 ||
+        vectors.spatial.back().extent + 1 != choice.spatial.back().extent) {
+      return {};
+    }
+    int root = s + 3;
+    while (!info_[root].output && info_[root].consumers.size() == 1) {
+      const int reader = info_[root].consumers[0];
+      if (info_[reader].reduces || !ReadsAsItIs(reader, root)) break;
+      inlined_[root] = true;
+      root = reader;
+    }
+    Nest nest;
+    nest.kind = NestKind::kColumn;
+    nest.root = root;
+    nest.members = {s, s + 1, s + 2};
+    for (int m : nest.members) taken_[m] = true;
+    taken_[root] = true;
+    return nest;
+  }
+
+  // Whether `reader` has the axes of `s` and reads each point at its own.
+  bool ReadsAsItIs(int reader, int s) const {
+    const te::Stage& r = program_.stages[reader];
+    const te::Stage& stage = program_.stages[s];
+    if (r.spatial.size() != stage.spatial.size()) return false;
+    for (const Read& read : info_[reader].reads) {
+      if (read.tensor != stage.tensor) continue;
+      for (size_t a = 0; a < r.spatial.size(); ++a) {
+        const bool same = r.spatial[a].extent == stage.spatial[a].extent;
+        const bool single = same && r.spatial[a].extent == 1;
+        if (!same || (!single && read.dims[a].Identity() != static_cast<int>(a))) return false;
+      }
+    }
+    return true;
   }
 
   tir::Expr InlinedBody(int root, const std::vector<int>& chain) const {

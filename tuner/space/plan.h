@@ -5,6 +5,7 @@
 //   pad -> max -> relu                 one tile nest; pad inlined or a copy in its loops
 //   max -> exp -> sum -> div           one row nest: root div, the others at its row loop
 //   mean along the contiguous axis     one row nest: root the division, rows only
+//   vectors, column -> last -> y      one column nest: root y, the others at its loops
 //   left -> input, right -> output     a transform nest each: short sums of short sums
 //   anything else                      a nest for each stage that is not inlined
 #pragma once
@@ -16,7 +17,7 @@
 
 namespace temper::tuner {
 
-enum class NestKind { kTile, kRow, kElementwise, kTransform };
+enum class NestKind { kTile, kRow, kElementwise, kTransform, kColumn };
 
 struct Nest {
   NestKind kind = NestKind::kElementwise;
@@ -26,7 +27,8 @@ struct Nest {
   std::vector<int> root_axis;
   // kRow: stages computed at the root's row loop, in program order (none: the root itself is a
   // reduction that is split); kTransform: the one stage
-  // computed inside the root's outer loops.
+  // computed inside the root's outer loops; kColumn: the product of whole vectors, the operand's
+  // last column, the sums along it.
   std::vector<int> members;
   // kTile: stages that the anchor alone reads, each element about as often as it is a point of the
   // anchor (row_copy.h): padded operands of depthwise convolutions and pools.

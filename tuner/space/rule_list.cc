@@ -15,6 +15,9 @@ std::vector<std::unique_ptr<NestRule>> MakeRules(const RuleContext& context, con
       case NestKind::kTransform:
         rules.push_back(MakeTransformRule(context, nest));
         break;
+      case NestKind::kColumn:
+        rules.push_back(MakeColumnRule(context, nest));
+        break;
       case NestKind::kElementwise:
         rules.push_back(MakeElementwiseRule(context, nest));
         break;

@@ -62,6 +62,7 @@ std::unique_ptr<NestRule> MakeTileRule(const RuleContext& context, const Nest& n
 std::unique_ptr<NestRule> MakeRowRule(const RuleContext& context, const Nest& nest);
 std::unique_ptr<NestRule> MakeElementwiseRule(const RuleContext& context, const Nest& nest);
 std::unique_ptr<NestRule> MakeTransformRule(const RuleContext& context, const Nest& nest);
+std::unique_ptr<NestRule> MakeColumnRule(const RuleContext& context, const Nest& nest);
 
 // One rule a nest of the plan, in its order.
 std::vector<std::unique_ptr<NestRule>> MakeRules(const RuleContext& context, const Plan& plan);

@@ -159,33 +159,55 @@ TEST_P(SamplesRight, AgreeWithTheReference) {
   }
 }
 
-// A convolution over short rows as a product over all its pixels.
-TEST(GatheredSamples, AgreeWithTheReference) {
-  auto target = ParseTarget("x86-64-v3");
+// Random schedules of an alternative program compute what the workload's reference does.
+void ExpectSamplesRight(const te::Program& program, te::Alternative alternative,
+                        const char* target_name) {
+  auto target = ParseTarget(target_name);
   ASSERT_TRUE(target.ok());
-  te::Program p = te::Canonicalize(testing::Conv({5, 5, 64, 64, 3, 2, 1}));
+  te::Program p = te::Canonicalize(program);
   auto reference = lower::LowerToLoops(p, lower::ReferenceSchedule(p, *target), *target);
   ASSERT_TRUE(reference.ok()) << reference.status().ToString();
   auto expected = Execute(p, *reference, reference->function);
   ASSERT_TRUE(expected.ok()) << expected.status().ToString();
-  Space space = Space::Create(p, *target, 1, static_cast<int>(te::Alternative::kGathered));
-  Rng rng(13);
-  int legal = 0;
-  for (int i = 0; i < 20 && legal < 8; ++i) {
-    schedule::Schedule s = space.Emit(space.Sample(rng));
-    ASSERT_EQ(s.alternative, static_cast<int>(te::Alternative::kGathered));
-    ASSERT_TRUE(space.Extract(s).has_value());
-    auto lowered = lower::LowerToLoops(p, s, *target);
-    if (!lowered.ok()) continue;
-    ++legal;
-    auto finished = lower::Finish(lowered->function, *target);
-    ASSERT_TRUE(finished.ok()) << finished.status().ToString();
-    auto code = Execute(p, *lowered, *finished);
-    ASSERT_TRUE(code.ok()) << code.status().ToString();
-    ExpectClose(*expected, *code, DType::kFloat32, " by " + schedule::ToText(s));
-    if (HasFatalFailure()) return;
+  for (int threads : {1, 2}) {
+    Space space = Space::Create(p, *target, threads, static_cast<int>(alternative));
+    Rng rng(13);
+    int legal = 0;
+    for (int i = 0; i < 20 && legal < 8; ++i) {
+      schedule::Schedule s = space.Emit(space.Sample(rng));
+      ASSERT_EQ(s.alternative, static_cast<int>(alternative));
+      auto again = space.Extract(s);
+      ASSERT_TRUE(again.has_value());
+      EXPECT_EQ(space.Emit(*again), s);
+      auto lowered = lower::LowerToLoops(p, s, *target);
+      if (!lowered.ok()) continue;
+      ++legal;
+      auto finished = lower::Finish(lowered->function, *target);
+      ASSERT_TRUE(finished.ok()) << finished.status().ToString();
+      auto code = Execute(p, *lowered, *finished);
+      ASSERT_TRUE(code.ok()) << code.status().ToString();
+      ExpectClose(*expected, *code, DType::kFloat32, " by " + schedule::ToText(s));
+      if (::testing::Test::HasFatalFailure()) return;
+    }
+    EXPECT_EQ(legal, 8);
   }
-  EXPECT_EQ(legal, 8);
+}
+
+// A convolution over short rows as a product over all its pixels.
+TEST(GatheredSamples, AgreeWithTheReference) {
+  ExpectSamplesRight(testing::Conv({5, 5, 64, 64, 3, 2, 1}), te::Alternative::kGathered,
+                     "x86-64-v3");
+}
+
+// A product with its last column apart, as one nest.
+TEST(LastColumnSamples, AgreeWithTheReference) {
+  for (const te::Program& p :
+       {testing::BatchMatmul(2, 9, 49, 32), testing::BatchMatmul(1, 8, 17, 64)}) {
+    ExpectSamplesRight(p, te::Alternative::kLastColumn, "x86-64-v4");
+    const Space space = Space::Create(te::Canonicalize(p), *ParseTarget("x86-64-v4"), 1,
+                                      static_cast<int>(te::Alternative::kLastColumn));
+    for (const Knob& knob : space.knobs()) EXPECT_EQ(knob.nest, 0) << knob.name;
+  }
 }
 
 // Few long sums as vectors of partial sums, whose weights are packed in their order, without
