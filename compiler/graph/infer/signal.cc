@@ -43,6 +43,7 @@ Status InferDft(InferContext& c) {
   TEMPER_ASSIGN_OR_RETURN(const auto length, Scalar(c, 1));
   if (c.Has(1) && !length) return OkStatus();
   const int64_t n = length.value_or(x[axis]);
+  if (n < 1) return c.Error(fmt::format("there is nothing to transform along its axis {}", axis));
   const bool onesided = c.node().Int("onesided", 0) != 0;
   if (onesided && (x.back() == 2 || c.node().Int("inverse", 0) != 0)) {
     return c.Error("onesided is for forward transforms of real input");
