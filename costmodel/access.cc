@@ -264,6 +264,7 @@ class Walker {
     const Operations more = Difference(view->operations, before);
     view->settled.compare += rest * more.compare;
     view->settled.integer += rest * more.integer;
+    view->settled.divide += rest * more.divide;
   }
 
   void CountNode(const Expr& e, StoreView* view) {

@@ -263,7 +263,7 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
   double simple = ops.fused + ops.add + ops.multiply + ops.compare - s.settled.compare + ops.cast +
                   0.5 * (ops.integer - s.settled.integer);
   e->body_operations = repeat * simple;
-  double slow = repeat * (ops.divide * 8 + ops.call * c.call_cycles);
+  double slow = repeat * ((ops.divide - s.settled.divide) * 8 + ops.call * c.call_cycles);
   // Elements of the result advance side by side; steps of the same one wait for each other.
   double steps = s.reduces ? e->unroll / VectorsOf(s, s.accesses[0], body) : 1;
   double spilled = 0;

@@ -1,5 +1,6 @@
 // The second half of lowering: binds become code.
 //
+//   jam      two sums over the same rows are taken in one pass (jam.h)
 //   join     for i: e[i] = f(i);  for i: s += e[i]   ->  for i: e[i] = f(i), s += e[i] (join.h)
 //   reuse    a long row on the stack, of which a result is made element by element, lies in the
 //            result itself (reuse.h)
@@ -12,12 +13,15 @@
 //            (peel.h), so that only the last vector of a row is masked
 //   tails    the last of a loop's tiles gets code of its own where that is narrower or where masks
 //            are dear (tail.h)
+//   hoist    scalars of a row are loaded in front of the loop over it (hoist.h)
 //   loops of one iteration and constant lets are substituted; indices are simplified throughout.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "compiler/lower/hoist.h"
+#include "compiler/lower/jam.h"
 #include "compiler/lower/join.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/peel.h"
@@ -251,9 +255,10 @@ class Finisher {
 }  // namespace
 
 Result<tir::Function> Finish(const tir::Function& function, const Target& target) {
-  tir::Function joined = JoinLoops(function);
+  tir::Function joined = JoinLoops(JamReductions(function, target));
   joined.body = ReuseResults(joined, target);
-  return Finisher(joined, target.masked_vectors).Run();
+  TEMPER_ASSIGN_OR_RETURN(tir::Function finished, Finisher(joined, target.masked_vectors).Run());
+  return HoistScalars(std::move(finished));
 }
 
 }  // namespace temper::lower

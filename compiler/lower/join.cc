@@ -16,42 +16,6 @@ using tir::ExprKind;
 using tir::Stmt;
 using tir::StmtKind;
 
-using Buffers = std::vector<int>;
-
-bool Has(const Buffers& buffers, int b) {
-  return std::find(buffers.begin(), buffers.end(), b) != buffers.end();
-}
-
-void AddLoads(const Expr& value, Buffers* out) {
-  tir::Visit(value, [&](const Expr& e) {
-    if (e->kind() == ExprKind::kLoad) out->push_back(e->buffer());
-    return true;
-  });
-}
-
-void AddReads(const Stmt& s, Buffers* out) {
-  ForEachExpr(s, [&](const Expr& e) { AddLoads(e, out); });
-  for (const Stmt& c : s->children) AddReads(c, out);
-}
-
-void AddWrites(const Stmt& s, Buffers* out) {
-  if (s->kind == StmtKind::kStore) out->push_back(s->buffer);
-  for (const Stmt& c : s->children) AddWrites(c, out);
-}
-
-bool Touches(const Stmt& s, int buffer) {
-  Buffers all;
-  AddReads(s, &all);
-  AddWrites(s, &all);
-  return Has(all, buffer);
-}
-
-bool WritesAny(const Stmt& s, const Buffers& buffers) {
-  Buffers written;
-  AddWrites(s, &written);
-  return std::any_of(written.begin(), written.end(), [&](int b) { return Has(buffers, b); });
-}
-
 // Loops around conditions around one store; prefetches may stand beside a deeper loop.
 struct Nest {
   std::vector<Stmt> loops;
@@ -119,11 +83,17 @@ class Joiner {
         Stmt* found = nullptr;
         for (Stmt& c : children) {
           if (!Touches(c, nest_.store->buffer)) continue;
-          if (found) return nullptr;
+          // Of several only the first may be anything but vectors, which load what it loads.
+          if (found) {
+            const bool beside = vector_ >= 0 && depth + 1 == nest_.loops.size();
+            if (!beside || !ReadsAlike(c)) return nullptr;
+            c = WithLoads(c, tir::Load(vector_, buffers_[vector_].dtype, {&c->var, 1}));
+            continue;
+          }
           found = &c;
+          if (!(*found = Join(*found, depth))) return nullptr;
         }
-        if (found) *found = Join(*found, depth);
-        return found && *found ? tir::Block(std::move(children)) : nullptr;
+        return found ? tir::Block(std::move(children)) : nullptr;
       }
       default:
         return nullptr;
@@ -169,6 +139,19 @@ class Joiner {
     };
     return tir::Block(
         {over(compute), over(store), WithLoads(reader, tir::Load(vector_, dtype, other))});
+  }
+
+  // Whether `s` is a loop over the vectors that the nest has just written.
+  bool ReadsAlike(const Stmt& s) {
+    const Stmt& loop = nest_.loops.back();
+    if (s->kind != StmtKind::kFor || s->bind != Bind::kVector || !s->min->IsInt(0) ||
+        !s->extent->IsInt(loop->extent->int_value())) {
+      return false;
+    }
+    Stand(loop->var, s->var);
+    const bool same = ReadsAsWritten(s->body());
+    Stand(loop->var, Expr());
+    return same;
   }
 
   // The statement with `value` for what it loads of the nest's buffer.

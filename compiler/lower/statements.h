@@ -1,6 +1,7 @@
 // What passes over statements share.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,6 +24,42 @@ inline tir::Stmt WithChildren(const tir::Stmt& s, std::vector<tir::Stmt> childre
   auto copy = std::make_shared<tir::StmtNode>(*s);
   copy->children = std::move(children);
   return copy;
+}
+
+using Buffers = std::vector<int>;  // by number
+
+inline bool Has(const Buffers& buffers, int b) {
+  return std::find(buffers.begin(), buffers.end(), b) != buffers.end();
+}
+
+inline void AddLoads(const tir::Expr& value, Buffers* out) {
+  tir::Visit(value, [&](const tir::Expr& e) {
+    if (e->kind() == tir::ExprKind::kLoad) out->push_back(e->buffer());
+    return true;
+  });
+}
+
+inline void AddReads(const tir::Stmt& s, Buffers* out) {
+  ForEachExpr(s, [&](const tir::Expr& e) { AddLoads(e, out); });
+  for (const tir::Stmt& c : s->children) AddReads(c, out);
+}
+
+inline void AddWrites(const tir::Stmt& s, Buffers* out) {
+  if (s->kind == tir::StmtKind::kStore) out->push_back(s->buffer);
+  for (const tir::Stmt& c : s->children) AddWrites(c, out);
+}
+
+inline bool Touches(const tir::Stmt& s, int buffer) {
+  Buffers all;
+  AddReads(s, &all);
+  AddWrites(s, &all);
+  return Has(all, buffer);
+}
+
+inline bool WritesAny(const tir::Stmt& s, const Buffers& buffers) {
+  Buffers written;
+  AddWrites(s, &written);
+  return std::any_of(written.begin(), written.end(), [&](int b) { return Has(buffers, b); });
 }
 
 }  // namespace temper::lower

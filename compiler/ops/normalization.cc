@@ -1,5 +1,6 @@
 // Normalizations, at inference.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "compiler/ops/axes.h"
@@ -29,6 +30,34 @@ Expr InversePower(const Expr& base, double beta) {
   return Call(Intrinsic::kExp, {tir::Number(type, -beta) * Call(Intrinsic::kLog, {base})});
 }
 
+constexpr int kMostRecomputed = 4;  // elementwise stages one behind the other
+
+// Loads of elementwise stages replaced by what these compute, so that reading a few elements does
+// not ask for the whole row first.
+Expr Recomputed(const te::Program& program, const Expr& value, int depth = 0) {
+  if (depth == kMostRecomputed) return value;
+  return tir::Rewrite(value, [&](const Expr& e) -> Expr {
+    if (e->kind() != tir::ExprKind::kLoad) return {};
+    const int producer = program.tensors[e->buffer()].producer;
+    if (producer < 0 || program.stages[producer].combiner != te::Combiner::kNone) return {};
+    const te::Stage& stage = program.stages[producer];
+    std::vector<Expr> map(program.next_var);
+    for (size_t d = 0; d < stage.spatial.size(); ++d) {
+      map[stage.spatial[d].var->var_id()] = e->indices()[d];
+    }
+    return Recomputed(program, tir::Substitute(stage.body, map), depth + 1);
+  });
+}
+
+Indices Unflattened(int64_t position, const graph::Shape& shape) {
+  Indices indices(shape.size(), Expr(0));
+  for (size_t d = shape.size(); d-- > 0;) {
+    indices[d] = Expr(position % shape[d]);
+    position /= shape[d];
+  }
+  return indices;
+}
+
 }  // namespace
 
 // Inputs: x, scale, bias, mean, variance; the latter four by channel. Usually folded away.
@@ -46,7 +75,11 @@ Status BuildBatchNormalization(Emitter& e) {
   return OkStatus();
 }
 
-// Two passes: the mean, then the mean square of what is left.
+// One pass over a row for the sum and the sum of squares of its distances from a number near its
+// mean: the median of three elements. Two of a row's N elements are at least as far from its mean m
+// as that number is, so that its deviation s bounds the distance, (shift - m)^2 <= s^2 N / 2, and
+// what cancels below is at most N / 2 times the variance: next to nothing where no two of the three
+// are far from all others. Rows of one number have exactly that mean, and no variance.
 Status BuildLayerNormalization(Emitter& e) {
   const int x = e.Input(0);
   const graph::Shape shape = e.shape(x);
@@ -58,7 +91,8 @@ Status BuildLayerNormalization(Emitter& e) {
   graph::Shape rows = shape;
   std::fill(rows.begin() + axis, rows.end(), 1);
   const graph::Shape inner(shape.begin() + axis, shape.end());
-  const Expr inverse = tir::Number(wide, 1 / static_cast<double>(*graph::ElementCount(inner)));
+  const int64_t count = *graph::ElementCount(inner);
+  const Expr inverse = tir::Number(wide, 1 / static_cast<double>(count));
   auto element = [&](const Indices& p, const Indices& r) {
     Indices indices(p.begin(), p.begin() + axis);
     indices.insert(indices.end(), r.begin(), r.end());
@@ -68,17 +102,34 @@ Status BuildLayerNormalization(Emitter& e) {
     std::fill(p.begin() + axis, p.end(), Expr(0));
     return p;
   };
-  const int sum = e.AddReduction(rows, inner, te::Combiner::kSum, ".sum", element);
-  const int mean =
-      e.AddPoints(rows, ".mean", [&](const Indices& p) { return e.ReadTensor(sum, p) * inverse; });
+  const int shift = e.AddPoints(rows, ".shift", [&](const Indices& p) {
+    std::array<Expr, 3> sample;
+    for (int64_t i = 0; i < 3; ++i) {
+      sample[i] = Recomputed(e.program(), element(p, Unflattened(i * count / 3, inner)));
+    }
+    // Not minima, which would keep NaNs: with one in a row its sum is one anyway.
+    auto lesser = [](const Expr& a, const Expr& b) { return tir::Select(tir::Lt(a, b), a, b); };
+    auto greater = [](const Expr& a, const Expr& b) { return tir::Select(tir::Lt(b, a), a, b); };
+    const Expr low = lesser(sample[0], sample[1]), high = greater(sample[0], sample[1]);
+    return greater(low, lesser(high, sample[2]));
+  });
+  auto distance = [&](const Indices& p, const Indices& r) {
+    return element(p, r) - e.ReadTensor(shift, row_of(p));
+  };
+  const int sum = e.AddReduction(rows, inner, te::Combiner::kSum, ".sum", distance);
   const int squares = e.AddReduction(rows, inner, te::Combiner::kSum, ".squares",
                                      [&](const Indices& p, const Indices& r) {
-                                       const Expr d = element(p, r) - e.ReadTensor(mean, row_of(p));
+                                       const Expr d = distance(p, r);
                                        return d * d;
                                      });
+  const int mean = e.AddPoints(rows, ".mean", [&](const Indices& p) {
+    return e.ReadTensor(shift, p) + e.ReadTensor(sum, p) * inverse;
+  });
   const double epsilon = e.node().Float("epsilon", 1e-5f);
   const int deviation = e.AddPoints(rows, ".inverse", [&](const Indices& p) {
-    return InverseDeviation(e.ReadTensor(squares, p) * inverse, epsilon);
+    const Expr off = e.ReadTensor(sum, p) * inverse;
+    const Expr variance = e.ReadTensor(squares, p) * inverse - off * off;
+    return InverseDeviation(tir::Max(variance, tir::Number(wide, 0)), epsilon);
   });
   e.DefinePoints(0, [&](const Indices& p) {
     const Expr centred = As(wide, e.Read(x, p)) - e.ReadTensor(mean, row_of(p));

@@ -10,6 +10,9 @@
 // What the last pass over an operand reads, it prefetches for the next rows: until then the caches
 // have had nothing to do.
 //
+// Where the root reads operands of the columns alone, pairs of rows lie inside the columns' loop
+// and share them.
+//
 // A nest of one reduction alone, or with the elementwise stage behind it, has rows only.
 #include <algorithm>
 
@@ -24,7 +27,9 @@ using schedule::Bind;
 using schedule::Edge;
 using schedule::StageSchedule;
 
-constexpr int64_t kFarthest = 1 << 14;  // iterations to prefetch ahead
+constexpr int64_t kTogether = 2;         // rows
+constexpr int64_t kNumbersTogether = 4;  // rows whose numbers are worth a vector
+constexpr int64_t kFarthest = 1 << 14;   // iterations to prefetch ahead
 
 enum KnobIndex { kRows, kLanes, kVectors, kParallel, kSums, kKnobCount };
 
@@ -57,7 +62,11 @@ class RowRule final : public NestRule {
     if (columns == 1 && !splits_.empty()) {
       knobs[kLanes].values = LaneChoices(context_, splits_[0].stage, SplitExtent(splits_[0]));
     }
-    knobs[kVectors] = {"vectors", 0, UpTo({1, 2, 4}, columns / knobs[kLanes].values.back())};
+    knobs[kVectors] = {"vectors", 0, UpTo({1, 2, 3, 4, 6}, columns / knobs[kLanes].values.back())};
+    const int64_t widest = knobs[kLanes].values[0];
+    std::erase_if(knobs[kVectors].values, [&](int64_t n) {  // but for rows that are not whole tiles
+      return columns % widest == 0 ? columns / widest % n != 0 : n % 3 == 0;
+    });
     knobs[kParallel] = {"parallel", 0,
                         ParallelChoices(context_.threads, static_cast<size_t>(nest_.row_axes))};
     int64_t longest = 1;
@@ -96,12 +105,18 @@ class RowRule final : public NestRule {
       if (row) s.order.push_back({a, 0, a < v[kParallel] ? Bind::kParallel : Bind::kSerial});
     }
     int at = static_cast<int>(s.order.size()) - 1;
+    int together = 0;  // the level of the rows that are stored together
     if (row_ >= 0 && v[kRows] > 1) {
       s.groups[row_].factors = {v[kRows]};
       s.groups[row_].edge = EdgeFor(Root().spatial[row_].extent, v[kRows], Edge::kClip);
-      s.order.push_back({row_, 1, Bind::kSerial});
+      const bool pairs = SharesColumns() && v[kRows] % kTogether == 0;
+      if (pairs && v[kRows] > kTogether) {
+        s.groups[row_].factors = {v[kRows] / kTogether, kTogether};
+      }
+      if (!pairs || v[kRows] > kTogether) s.order.push_back({row_, 1, Bind::kSerial});
+      if (pairs) together = static_cast<int>(s.groups[row_].factors.size());
     }
-    EmitColumns(Root(), nest_.row_axes, columns_, {v[kVectors], v[kLanes]}, &s);
+    EmitColumns(Root(), nest_.row_axes, columns_, {v[kVectors], v[kLanes]}, &s, together);
     for (int member : nest_.members) EmitMember(member, v, root, at, numbers, out);
     EmitPrefetches(v, numbers, out);
   }
@@ -121,7 +136,9 @@ class RowRule final : public NestRule {
                                     [](const auto& loop) { return loop.bind == Bind::kParallel; });
     if (SplitOf(nest_.root)) return true;
     if (root.groups.size() != Root().spatial.size()) return false;
-    if (row_ >= 0 && !root.groups[row_].factors.empty()) (*v)[kRows] = root.groups[row_].factors[0];
+    if (row_ >= 0) {
+      for (int64_t f : root.groups[row_].factors) (*v)[kRows] *= f;
+    }
     if (columns_ >= 0) {
       const auto& factors = root.groups[columns_].factors;
       if (!factors.empty()) (*v)[kLanes] = factors.back();
@@ -185,7 +202,7 @@ class RowRule final : public NestRule {
   // In the last stage that reads an operand by columns, of the rows that come next.
   void EmitPrefetches(KnobValues v, const StageNumbers& numbers, schedule::Schedule* out) const {
     const int64_t bytes = (*context_.info)[nest_.root].points * 4;
-    if (columns_ < 0 || row_ < 0 || bytes < 2 * context_.target->l1_bytes) return;
+    if (columns_ < 0 || row_ < 0 || bytes < context_.target->l2_bytes / 2) return;
     std::vector<int> order(nest_.members.begin(), nest_.members.end());
     order.push_back(nest_.root);
     std::vector<int> tensors;
@@ -207,6 +224,23 @@ class RowRule final : public NestRule {
     }
   }
 
+  // Whether a member is a number a row, made of such numbers, which lie side by side on the stack:
+  // roots and quotients of several rows are one vector's.
+  bool IsNumberOfRows(int member) const {
+    const te::Stage& stage = context_.stage(member);
+    if (row_ < 0 || ByteSize(context_.program->tensors[stage.tensor].dtype) != 4) return false;
+    for (int a = row_ + 1; a < static_cast<int>(stage.spatial.size()); ++a) {
+      if (stage.spatial[a].extent > 1) return false;
+    }
+    const std::vector<Read>& reads = (*context_.info)[member].reads;
+    return std::all_of(reads.begin(), reads.end(), [&](const Read& r) {
+      const int producer = context_.program->tensors[r.tensor].producer;
+      const bool of_nest =
+          std::find(nest_.members.begin(), nest_.members.end(), producer) != nest_.members.end();
+      return of_nest && r.strides[row_] == 1;
+    });
+  }
+
   // The reduction that reads a member's row as it runs: with the same tile the two are one loop
   // (lower/join.h).
   const Split* ReaderOf(int member) const {
@@ -218,12 +252,25 @@ class RowRule final : public NestRule {
     return nullptr;
   }
 
-  // Loops of the axes from `first` on, the one called `vector` innermost.
-  void EmitColumns(const te::Stage& stage, int first, int vector, SplitShape tile,
-                   StageSchedule* s) const {
+  // Whether the root reads an operand of the columns alone, as a normalization's scale is, which
+  // several rows together load once.
+  bool SharesColumns() const {
+    if (Columns() <= 1) return false;
+    const std::vector<Read>& reads = (*context_.info)[nest_.root].reads;
+    return std::any_of(reads.begin(), reads.end(), [&](const Read& r) {
+      return context_.program->tensors[r.tensor].producer < 0 && r.DependsOn(columns_) &&
+             !r.DependsOn(row_);
+    });
+  }
+
+  // Loops of the axes from `first` on, the one called `vector` innermost; rows of that level, if it
+  // is not 0, unrolled around it.
+  void EmitColumns(const te::Stage& stage, int first, int vector, SplitShape tile, StageSchedule* s,
+                   int together = 0) const {
     for (int a = first; a < static_cast<int>(stage.spatial.size()); ++a) {
       s->order.push_back({a, 0, Bind::kSerial});
     }
+    if (together > 0) s->order.push_back({row_, together, Bind::kUnroll});
     if (vector < 0) return;
     int64_t extent = stage.spatial[vector].extent;
     int64_t lanes = tile.lanes;
@@ -268,6 +315,12 @@ class RowRule final : public NestRule {
         s.order.push_back({a, 0, Bind::kSerial});
       }
       if (row_ >= 0) s.order.push_back({row_, 0, Bind::kUnroll});
+      return;
+    }
+    if (IsNumberOfRows(member) && v[kRows] >= kNumbersTogether) {
+      s.groups[row_].factors = {std::min<int64_t>(v[kRows], context_.target->Lanes(4))};
+      for (int a = nest_.row_axes; a < spatial; ++a) s.order.push_back({a, 0, Bind::kSerial});
+      s.order.push_back({row_, 1, Bind::kVector});
       return;
     }
     int vector = ContiguousAxis(stage);

@@ -50,6 +50,7 @@ class LlvmCompiler final : public Compiler {
 
   Status EmitKernel(Unit& unit, const KernelSource& kernel) {
     KernelEmitter emitter(unit.builder, *unit.module, traits_, *kernel.finished);
+    emitter.SetConstants(lower::ConstantBuffers(*kernel.lowered));
     return emitter.Emit(kernel.symbol);
   }
 

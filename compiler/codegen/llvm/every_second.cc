@@ -6,7 +6,7 @@
 // by two loads of neighbours and one shuffle, in place of sixteen loads or a gather: rows that a
 // window of stride 2 walks. The second load ends with the last lane's element, as memory may. Where
 // a block loads x[ramp(i + 1, 2, 16)] too, both are picked from x[i .. i + 16) and x[i + 16 .. i +
-// 32).
+// 32). Where all of that is no more than a line, one load brings it if it is masked or has both.
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
@@ -20,6 +20,18 @@ using tir::Expr;
 using tir::ExprKind;
 using tir::Stmt;
 using tir::StmtKind;
+
+namespace {
+
+constexpr int kWholeBytes = 64;  // what one load brings
+
+std::vector<int> EverySecond(int first, int lanes) {
+  std::vector<int> picked;
+  for (int i = 0; i < lanes; ++i) picked.push_back(first + 2 * i);
+  return picked;
+}
+
+}  // namespace
 
 void KernelEmitter::FindPairs(const Stmt& block) {
   pairs_.clear();
@@ -85,7 +97,16 @@ Value* KernelEmitter::LoadOfPair(const tir::ExprNode& e, const LinearForm& first
       if (off != nullptr) {
         for (int p = 0; p < 2; ++p) on[p] = Emit(pair.on[p]);
       }
-      for (int h = 0; h < 2; ++h) {
+      if (IsWhole(type)) {
+        Value* mask = nullptr;
+        if (off != nullptr) {
+          std::vector<int> woven;
+          for (int i = 0; i < 2 * lanes; ++i) woven.push_back(i / 2 + i % 2 * lanes);
+          mask = b_.CreateShuffleVector(on[0], on[1], woven);
+        }
+        pair.halves[0] = LoadWhole(e.buffer(), pair.first, type, mask, off);
+      }
+      for (int h = 0; h < 2 && !IsWhole(type); ++h) {
         LinearForm element = pair.first;
         element.constant += h * lanes;
         const AddressAt at = Address(e.buffer(), element);
@@ -100,11 +121,32 @@ Value* KernelEmitter::LoadOfPair(const tir::ExprNode& e, const LinearForm& first
         pair.halves[h] = b_.CreateMaskedLoad(type, at.pointer, llvm::Align(at.align), mask, off);
       }
     }
-    std::vector<int> picked;
-    for (int i = 0; i < lanes; ++i) picked.push_back(2 * i + static_cast<int>(part));
+    const std::vector<int> picked = EverySecond(static_cast<int>(part), lanes);
+    if (pair.halves[1] == nullptr) return b_.CreateShuffleVector(pair.halves[0], picked);
     return b_.CreateShuffleVector(pair.halves[0], pair.halves[1], picked);
   }
   return nullptr;
+}
+
+bool KernelEmitter::IsWhole(const llvm::Type* type) {
+  const auto* vector = llvm::cast<llvm::FixedVectorType>(type);
+  return 2 * vector->getNumElements() * vector->getScalarSizeInBits() <= 8 * kWholeBytes;
+}
+
+// Twice as many neighbours as `type` has lanes, those of `mask` where there is one.
+Value* KernelEmitter::LoadWhole(int buffer, const LinearForm& first, llvm::Type* type, Value* mask,
+                                Value* off) {
+  const auto* half = llvm::cast<llvm::FixedVectorType>(type);
+  const unsigned lanes = 2 * half->getNumElements();
+  auto* whole = llvm::FixedVectorType::get(half->getElementType(), lanes);
+  const AddressAt at = Address(buffer, first);
+  if (mask == nullptr) {
+    return b_.CreateAlignedLoad(whole, at.pointer, llvm::Align(std::min<uint64_t>(at.align, 64)));
+  }
+  std::vector<int> twice;  // all lanes that are off give the same
+  for (unsigned i = 0; i < lanes; ++i) twice.push_back(static_cast<int>(i / 2));
+  return b_.CreateMaskedLoad(whole, at.pointer, llvm::Align(at.align), mask,
+                             b_.CreateShuffleVector(off, twice));
 }
 
 Value* KernelEmitter::LoadEverySecond(const tir::ExprNode& e, const LinearForm& first, Value* off) {
@@ -112,6 +154,13 @@ Value* KernelEmitter::LoadEverySecond(const tir::ExprNode& e, const LinearForm& 
   llvm::Type* type = MemoryType(b_.getContext(), e.type());
   const int lanes = e.lanes(), half = lanes / 2;
   Value* mask = off ? Emit(e.predicate()) : nullptr;
+  if (mask != nullptr && IsWhole(type)) {
+    std::vector<int> spread;  // lanes between are off
+    for (int i = 0; i < 2 * lanes; ++i) spread.push_back(i % 2 ? lanes : i / 2);
+    Value* on = b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), spread);
+    Value* all = LoadWhole(e.buffer(), first, type, on, off);
+    return b_.CreateShuffleVector(all, EverySecond(0, lanes));
+  }
   Value* halves[2];
   for (int h = 0; h < 2; ++h) {
     LinearForm element = first;

@@ -54,6 +54,11 @@ KernelEmitter::KernelEmitter(llvm::IRBuilderBase& builder, llvm::Module& module,
                              const Traits& traits, const tir::Function& function)
     : b_(builder), module_(module), traits_(traits), fn_(function), ops_(builder, traits) {
   for (const tir::Buffer& b : fn_.buffers) strides_.push_back(b.Strides());
+  constant_.assign(fn_.buffers.size(), false);
+}
+
+void KernelEmitter::SetConstants(std::span<const int> buffers) {
+  for (int b : buffers) constant_[static_cast<size_t>(b)] = true;
 }
 
 KernelEmitter::~KernelEmitter() = default;

@@ -52,6 +52,9 @@ class KernelEmitter {
                 const tir::Function& function);
   ~KernelEmitter();
 
+  // Buffers that never change: what was loaded of them still holds behind a store.
+  void SetConstants(std::span<const int> buffers);
+
   // Defines `symbol`, a hidden temper_kernel_fn. Once.
   Status Emit(const std::string& symbol);
 
@@ -178,6 +181,10 @@ class KernelEmitter {
   void FindPairs(const tir::Stmt& block);  // of the stores of a block
   llvm::Value* LoadEverySecond(const tir::ExprNode& e, const LinearForm& first, llvm::Value* off);
   llvm::Value* LoadOfPair(const tir::ExprNode& e, const LinearForm& first, llvm::Value* off);
+  llvm::Value* Unchanging(llvm::Instruction* load, int buffer);  // marks a load of a constant
+  static bool IsWhole(const llvm::Type* type);
+  llvm::Value* LoadWhole(int buffer, const LinearForm& first, llvm::Type* type, llvm::Value* mask,
+                         llvm::Value* off);
   llvm::Value* LoadScalar(int buffer, DType dtype, const LinearForm& element,
                           const tir::Expr& predicate, const tir::Expr& padding);
   // A constant in memory with `padding` in each of the lanes.
@@ -224,6 +231,7 @@ class KernelEmitter {
   Ops ops_;
   std::vector<RegisterBuffer> registers_;
   std::vector<std::vector<int64_t>> strides_;
+  std::vector<bool> constant_;  // by buffer
   std::string symbol_;
   FunctionState state_;
   std::vector<Block4> blocks_;  // of the block of statements that is being emitted

@@ -302,6 +302,13 @@ Value* KernelEmitter::LoadScalar(int buffer, DType dtype, const LinearForm& elem
   return FromMemory(b_, v, dtype);
 }
 
+Value* KernelEmitter::Unchanging(llvm::Instruction* load, int buffer) {
+  if (constant_[static_cast<size_t>(buffer)]) {
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+  }
+  return load;
+}
+
 Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access, const Expr& padding) {
   DType dtype = e.type().dtype;
   int lanes = e.lanes();
@@ -321,7 +328,9 @@ Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access, co
   if (access.linear && access.lane_step == 1) {
     AddressAt at = Address(e.buffer(), access.first);
     if (!uniform) {
-      Value* v = b_.CreateMaskedLoad(type, at.pointer, llvm::Align(at.align), Emit(predicate), off);
+      Value* v = Unchanging(
+          b_.CreateMaskedLoad(type, at.pointer, llvm::Align(at.align), Emit(predicate), off),
+          e.buffer());
       return FromMemory(b_, v, dtype);
     }
     Value* pointer = at.pointer;
@@ -329,8 +338,9 @@ Value* KernelEmitter::LoadLanes(const tir::ExprNode& e, const Access& access, co
       pointer =
           b_.CreateSelect(Emit(predicate->operand(0)), pointer, PaddingBlock(e.type(), padding));
     }
-    Value* v = b_.CreateAlignedLoad(type, pointer, llvm::Align(std::min<uint64_t>(at.align, 64)));
-    return FromMemory(b_, v, dtype);
+    llvm::Instruction* load =
+        b_.CreateAlignedLoad(type, pointer, llvm::Align(std::min<uint64_t>(at.align, 64)));
+    return FromMemory(b_, predicate ? load : Unchanging(load, e.buffer()), dtype);
   }
   if (access.linear && !padding) {
     if (Value* v = LoadFromBlock(e, access)) return v;

@@ -1,12 +1,14 @@
 // How good the prior is on this machine: random schedules and the best by the prior are built and
 // timed, a line a program.
 //
-//   prior_bench [SAMPLES] [MODEL.onnx] [NAME-PART] [--target NAME] [--picks N] [--show]
+//   prior_bench [SAMPLES] [MODEL.onnx] [NAME-PART] [--target NAME] [--picks N [--where KNOB=VALUE]]
+//               [--show]
 //
 // Prints the rank correlation of the prior's estimate with the measured time, the time of the
 // prior's pick (median of the three best), and the best time of all. With --picks instead, of each
 // alternative the prior's first N: what it says of their stores in microseconds (of arithmetic, and
-// of lines from the second and third level and memory), and what was measured.
+// of lines from the second and third level and memory), and what was measured; with --where, of
+// random schedules that have this value of a knob.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -159,8 +161,29 @@ void Run(codegen::Compiler& compiler, const std::string& name, te::Program progr
   std::fflush(stdout);
 }
 
+// Random schedules that have this value of a knob, the best by the prior first.
+std::vector<tuner::Scored> Where(const tuner::Space& space, const std::string& where, Rng& rng) {
+  constexpr int kSamples = 2000;
+  std::vector<tuner::Scored> found;
+  for (int n = 0; n < kSamples; ++n) {
+    tuner::Decision decision = space.Sample(rng);
+    bool holds = false;
+    for (size_t k = 0; k < space.knobs().size(); ++k) {
+      const tuner::Knob& knob = space.knobs()[k];
+      holds |= where == fmt::format("{}={}", knob.name, knob.values[decision[k]]);
+    }
+    if (!holds) continue;
+    schedule::Schedule s = space.Emit(decision);
+    auto features = tuner::Describe(space, s);
+    if (features.ok()) found.push_back({std::move(decision), std::move(s), std::move(*features)});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.features.prior_us < b.features.prior_us; });
+  return found;
+}
+
 void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program program,
-               const Target& target, int picks) {
+               const Target& target, int picks, const std::string& where) {
   program = te::Canonicalize(program);
   fmt::print("{}\n", name);
   auto model = costmodel::MakePriorModel();
@@ -171,6 +194,7 @@ void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program
     options.population = 256;
     Rng rng(1);
     auto scored = tuner::Evolve(space, *model, {}, options, rng);
+    if (!where.empty()) scored = Where(space, where, rng);
     for (size_t i = 0; i < std::min<size_t>(picks, scored.size()); ++i) {
       const schedule::Schedule& s = scored[i].schedule;
       fmt::print("  {} prior {:.1f} measured {:.1f} us:",
@@ -208,7 +232,7 @@ void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program
 int main(int argc, char** argv) {
   using temper::testing::NamedProgram;
   int samples = 30, picks = 0;
-  std::string part, model, name = "native";
+  std::string part, model, where, name = "native";
   bool show = false;
   for (int i = 1; i < argc; ++i) {
     std::string arg = argv[i];
@@ -218,6 +242,8 @@ int main(int argc, char** argv) {
       name = argv[++i];
     } else if (arg == "--picks" && i + 1 < argc) {
       picks = std::stoi(argv[++i]);
+    } else if (arg == "--where" && i + 1 < argc) {
+      where = argv[++i];
     } else if (i == 1 && arg.find_first_not_of("0123456789") == std::string::npos) {
       samples = std::stoi(arg);
     } else if (arg.ends_with(".onnx")) {
@@ -271,7 +297,7 @@ int main(int argc, char** argv) {
   for (auto& p : programs) {
     if (p.name.find(part) == std::string::npos) continue;
     if (picks > 0) {
-      temper::ShowPicks(**compiler, p.name, p.program, target, picks);
+      temper::ShowPicks(**compiler, p.name, p.program, target, picks, where);
       continue;
     }
     temper::Run(**compiler, p.name, p.program, target, samples, show);
