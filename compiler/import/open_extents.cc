@@ -43,6 +43,16 @@ Status LetExtentsVary(GraphBuilder& builder, const onnx::NodeProto& node, const 
   if (open < 0) return OkStatus();
   const int64_t most = graph.type(old.outputs[0]).dims[static_cast<size_t>(open)].bound;
   if (most > graph::kMostOpen) return OkStatus();  // the pass infer_shapes says why
+  if (most == 0) {                                 // there are never any
+    for (int& value : *results) {
+      if (value == kNone || OpenDim(graph.type(value)) < 0) continue;
+      graph::ValueType type = graph.type(value);
+      type.dims[static_cast<size_t>(OpenDim(type))] = graph::Dim(0);
+      value = graph.AddConstant(graph.value(value).name,
+                                graph::MakeTensor(*type.dtype, type.StaticShape()));
+    }
+    return OkStatus();
+  }
   // The node once more, with room.
   std::vector<std::string> names;
   std::vector<int64_t> room;

@@ -152,6 +152,14 @@ TEST(VaryingTest, NodesReadWhatOnlyTheRunKnowsTheExtentsOf) {
   EXPECT_EQ(g->type(g->outputs()[0]).LargestShape(), (Ints{6, 2}));
   EXPECT_EQ(g->type(g->outputs()[1]).LargestShape(), (Ints{2, 6}));
 
+  Model none;
+  none.Input("x", {0, 3}).Output("t");
+  none.Node("NonZero", {"x"}, {"i"});
+  none.Node("Transpose", {"i"}, {"t"});
+  g = none.Import();
+  ASSERT_TRUE(g.ok()) << g.status().message();
+  EXPECT_EQ(g->type(g->outputs()[0]).ToString(), "int64[0,2]");
+
   // A result that nothing reads is the operator's own.
   Model alone;
   alone.Input("x", {2, 3}).Output("i");
