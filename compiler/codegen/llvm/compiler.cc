@@ -9,6 +9,10 @@
 namespace temper::codegen {
 namespace {
 
+// Each step of a model is a function that only calls its kernel; of more than so many the usual way
+// to machine code takes minutes.
+constexpr size_t kManySteps = 8192;
+
 class LlvmCompiler final : public Compiler {
  public:
   LlvmCompiler(const Target& target, std::unique_ptr<Machine> machine)
@@ -30,7 +34,9 @@ class LlvmCompiler final : public Compiler {
   Result<ObjectCode> CompileModule(const ModulePlan& plan) override {
     Unit unit(*machine_);
     TEMPER_RETURN_IF_ERROR(EmitModuleInfo(unit.builder, *unit.module, plan, target_));
-    return Finish(unit);
+    size_t steps = 0;
+    for (const ModuleSpecialization& one : plan.specializations) steps += one.steps.size();
+    return Finish(unit, steps > kManySteps);
   }
 
   Result<std::string> Assembly(const KernelSource& kernel) override {
@@ -54,8 +60,8 @@ class LlvmCompiler final : public Compiler {
     return emitter.Emit(kernel.symbol);
   }
 
-  Result<ObjectCode> Finish(Unit& unit) {
-    TEMPER_ASSIGN_OR_RETURN(MachineCode code, machine_->Translate(*unit.module, false));
+  Result<ObjectCode> Finish(Unit& unit, bool quick = false) {
+    TEMPER_ASSIGN_OR_RETURN(MachineCode code, machine_->Translate(*unit.module, false, quick));
     return ObjectCode{{code.bytes.begin(), code.bytes.end()}, code.inner_spills};
   }
 

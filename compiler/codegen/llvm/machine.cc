@@ -164,7 +164,7 @@ std::unique_ptr<llvm::Module> Machine::NewModule(llvm::LLVMContext& context) {
   return module;
 }
 
-Result<MachineCode> Machine::Translate(llvm::Module& module, bool assembly) {
+Result<MachineCode> Machine::Translate(llvm::Module& module, bool assembly, bool quick) {
   std::string message;
   llvm::raw_string_ostream errors(message);
   if (llvm::verifyModule(module, &errors)) return Internal("malformed code: " + errors.str());
@@ -181,6 +181,7 @@ Result<MachineCode> Machine::Translate(llvm::Module& module, bool assembly) {
   llvm::raw_svector_ostream out(buffer);
   llvm::legacy::PassManager passes;
   auto& machine = static_cast<llvm::CodeGenTargetMachineImpl&>(*state_->machine);
+  machine.setOptLevel(quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default);
   auto* info = new llvm::MachineModuleInfoWrapperPass(&machine);  // owned by `passes`
   llvm::TargetPassConfig* config = machine.createPassConfig(passes);
   config->setDisableVerify(true);

@@ -30,7 +30,8 @@ class Machine {
   std::unique_ptr<llvm::Module> NewModule(llvm::LLVMContext& context);
 
   // Verifies, optimizes and translates; the module is used up. INTERNAL when it is malformed.
-  Result<MachineCode> Translate(llvm::Module& module, bool assembly);
+  // `quick`: in a fraction of the time, for code whose speed does not matter.
+  Result<MachineCode> Translate(llvm::Module& module, bool assembly, bool quick = false);
 
  private:
   struct State;

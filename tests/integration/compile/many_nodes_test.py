@@ -70,6 +70,41 @@ def operands():
     return nodes, {"k": np.float32(0.25)}, "y", lambda x: 8000 * (np.floor(x) + np.float32(0.25))
 
 
+def kernels():
+    """A chain of products: as many kernels, and a generated main of as many steps."""
+    nodes = [helper.make_node("MatMul", [f"t{i}" if i else "x", "w"], [f"t{i + 1}"], name=f"n{i}")
+             for i in range(COUNT // 2)]
+    turn = np.roll(np.eye(8, dtype=np.float32), 1, axis=1)
+    return nodes, {"w": turn}, f"t{COUNT // 2}", lambda x: np.roll(x, COUNT // 2)
+
+
+def branches():
+    """Branches that only the run chooses among, each behind the one before it."""
+    info = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [8])
+    nodes = [helper.make_node("ReduceMax", ["x"], ["most"], keepdims=0),
+             helper.make_node("Greater", ["most", "one"], ["c"])]
+    last = "x"
+    for i in range(COUNT // 10):
+        yes = helper.make_graph([helper.make_node("Neg", [last], [f"a{i}"])], "yes", [], [info(f"a{i}")])
+        no = helper.make_graph([helper.make_node("Add", [last, "k"], [f"b{i}"])], "no", [],
+                               [info(f"b{i}")])
+        nodes.append(helper.make_node("If", ["c"], [f"t{i}"], then_branch=yes, else_branch=no,
+                                      name=f"if{i}"))
+        last = f"t{i}"
+    nodes.append(helper.make_node("Neg", [last], ["y"]))
+    return nodes, {"one": np.float32(1), "k": np.zeros(8, np.float32)}, "y", lambda x: -x
+
+
+def products():
+    """A sum of many different products."""
+    count = 16_000
+    nodes = [helper.make_node("Mul", ["x", f"c{i}"], [f"p{i}"], name=f"p{i}") for i in range(count)]
+    nodes.append(helper.make_node("Sum", [f"p{i}" for i in range(count)], ["y"], name="sum"))
+    weights = {f"c{i}": np.full(8, (i % 7 - 3) / 64, np.float32) for i in range(count)}
+    total = sum((i % 7 - 3) / 64 for i in range(count))
+    return nodes, weights, "y", lambda x: x * np.float32(total)
+
+
 class ManyNodes(unittest.TestCase):
     def check(self, form):
         nodes, weights, last, expected = form()
@@ -93,6 +128,15 @@ class ManyNodes(unittest.TestCase):
 
     def test_constant(self):
         self.check(constant)
+
+    def test_kernels(self):
+        self.check(kernels)
+
+    def test_branches(self):
+        self.check(branches)
+
+    def test_products(self):
+        self.check(products)
 
     def test_operands(self):
         self.check(operands)
