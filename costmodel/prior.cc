@@ -129,10 +129,12 @@ double DistinctVectorsOf(const StoreView& s, const AccessView& a, const Body& bo
   return std::clamp(distinct, 1.0, VectorsOf(s, a, body));
 }
 
-// How many lines a vector load touches where rows or windows begin anywhere in one.
+// How many lines a load of neighbours touches where rows or windows begin anywhere in one.
 double LinesOfLoad(const StoreView& s, const AccessView& a, const Body& body,
                    const Target& target) {
-  if (body.vector < 0 || std::abs(a.stride[body.vector]) != 1 || !a.read) return 1;
+  if (body.vector < 0 || !a.read) return 1;
+  const double along = std::abs(a.stride[body.vector]);
+  if (along != 1 && along != 2) return 1;
   const auto lanes = static_cast<double>(s.loops[body.vector].extent);
   for (size_t l = 0; l < s.loops.size(); ++l) {
     if (static_cast<int>(l) == body.vector || std::fmod(a.stride[l], lanes) == 0) continue;
@@ -148,6 +150,16 @@ bool LoadsBlocks(const StoreView& s, const AccessView& a, const Body& body) {
   if (a.write || a.element_bytes != 4) return false;
   for (size_t l = body.first; l < s.loops.size(); ++l) {
     if (static_cast<int>(l) != body.vector && a.stride[l] == 1 && s.loops[l].extent % 4 == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Every second element and those between come by the same loads.
+bool LoadsPairs(const StoreView& s, const AccessView& a, const Body& body) {
+  for (size_t l = body.first; l < s.loops.size(); ++l) {
+    if (static_cast<int>(l) != body.vector && a.stride[l] == 1 && s.loops[l].extent % 2 == 0) {
       return true;
     }
   }
@@ -231,7 +243,7 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
     width = std::max(1.0, e->lanes * bytes * 8 / target.vector_bits);
   }
   bool register_result = InRegisters(s.accesses[0]);
-  double scattered = 0;
+  double scattered = 0, shuffled = 0, woven = 0;
   for (const AccessView& a : s.accesses) {
     double asked = VectorsOf(s, a, body);
     double distinct = DistinctVectorsOf(s, a, body);
@@ -243,10 +255,16 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
     }
     bool gather = along != 0 && along != 1;
     if (gather && WeavesStores(s, a, body)) gather = false;
-    // Every second element comes by two loads of neighbours and a shuffle.
+    // Every second element comes by two loads of neighbours, or one of a line, and a shuffle.
     const bool second = gather && along == 2 && !a.write;
-    if (second) gather = false;
-    double instructions = gather ? vectors * e->lanes : second ? 2 * vectors : vectors;
+    const bool pairs = second && LoadsPairs(s, a, body);
+    const bool two = second && !pairs && 2 * e->lanes * a.element_bytes > target.line_bytes;
+    if (second) {
+      gather = false;
+      shuffled += vectors;
+      if (s.settled.compare > 0) woven += pairs ? vectors / 2 : vectors;
+    }
+    double instructions = gather ? vectors * e->lanes : two ? 2 * vectors : vectors;
     if (gather && LoadsBlocks(s, a, body)) instructions /= 4;
     if (a.read) e->body_loads += instructions * LinesOfLoad(s, a, body, target);
     if (a.write) e->body_stores += instructions;
@@ -262,8 +280,11 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
   double repeat = e->unroll * width;
   double simple = ops.fused + ops.add + ops.multiply + ops.compare - s.settled.compare + ops.cast +
                   0.5 * (ops.integer - s.settled.integer);
-  e->body_operations = repeat * simple;
-  double slow = repeat * ((ops.divide - s.settled.divide) * 8 + ops.call * c.call_cycles);
+  e->body_operations = repeat * simple + shuffled;
+  // Masks of every second lane are woven from others, and a shuffle takes a copy of its indices;
+  // which phase of a row a tap is in is known once for all lanes.
+  const double quotients = ops.divide - (shuffled > 0 ? s.settled.divide : 0);
+  double slow = woven * c.woven_cycles + repeat * (quotients * 8 + ops.call * c.call_cycles);
   // Elements of the result advance side by side; steps of the same one wait for each other.
   double steps = s.reduces ? e->unroll / VectorsOf(s, s.accesses[0], body) : 1;
   double spilled = 0;

@@ -50,6 +50,7 @@ struct PriorConstants {
   double fma_per_cycle = 2, loads_per_cycle = 2, stores_per_cycle = 1, issue_width = 6;
   double fma_latency = 4;
   double call_cycles = 10;           // of an intrinsic call, a vector
+  double woven_cycles = 1;           // of a masked load of every second element, besides its loads
   double conflict = 0.1;             // of the lesser of arithmetic and loads, what is not hidden
   double shown = 0.08;               // of the lesser costs, how much the largest one does not hide
   double window = 400;               // instructions that a core looks ahead of the oldest one

@@ -196,6 +196,21 @@ TEST(Access, SettlesConditionsThatUnrollingOrAllLanesDecide) {
   }
 }
 
+// Which of a stride's phases a row is of is worked out once for all lanes.
+TEST(Access, SettlesQuotientsInConditionsOfAllLanes) {
+  tir::Function f = Matmul(64, 128, 32, 4, 16);
+  Expr i = tir::Var(0, "i"), ji = tir::Var(4, "ji");
+  Expr at[2] = {i, ji};
+  Expr even = tir::Lt(tir::FloorMod(i, tir::Index(2)), tir::Index(1));
+  Expr value =
+      tir::Select(even, tir::Load(0, DType::kFloat32, at), tir::Number(DType::kFloat32, 0));
+  tir::Stmt s = tir::For(ji, 0, 16, Bind::kVector, tir::Store(2, {i, ji}, value));
+  f.body = tir::For(i, 0, 64, Bind::kSerial, s);
+  const StoreView view = ViewStores(f, Avx512())[0];
+  EXPECT_EQ(view.operations.divide, 1);
+  EXPECT_EQ(view.settled.divide, 1);
+}
+
 TEST(Access, FractionsOfPackedIndices) {
   // Element p[j / 16, j % 16] of j = jo * 16 + ji: a panel a step of jo.
   tir::Function f;

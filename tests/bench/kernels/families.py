@@ -149,6 +149,24 @@ def make(family, sizes):
     return _model([node], shapes, {"out": out}, constants), shapes
 
 
+def make_inside(family, sizes):
+    """The same operator on an image as it is inside a network: channels-last, behind a convolution."""
+    model, shapes = make(family, sizes)
+    node, (batch, channels, h, w) = model.graph.node[0], shapes["x"]
+    _, results, out_h, out_w = (d.dim_value for d in model.graph.output[0].type.tensor_type.shape.dim)
+    few = 4
+    weight = np.random.default_rng(1).standard_normal((channels, few, 1, 1)).astype(np.float32)
+    node.input[0], node.output[0] = "before", "kernel"
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["first"], perm=[0, 3, 1, 2]),
+        helper.make_node("Conv", ["first", "before.w"], ["before"], kernel_shape=[1, 1]), node,
+        helper.make_node("Transpose", ["kernel"], ["out"], perm=[0, 2, 3, 1]),
+    ]
+    constants = [*model.graph.initializer, numpy_helper.from_array(weight, "before.w")]
+    shapes = {"x": (batch, h, w, few)}
+    return _model(nodes, shapes, {"out": (batch, out_h, out_w, results)}, constants), shapes
+
+
 def make_identity(shapes):
     """A model that only hands its inputs on: what a runtime takes besides the kernel."""
     nodes = [helper.make_node("Identity", [n], [f"{n}.out"]) for n in shapes]

@@ -4,7 +4,7 @@
     kernels.py --bin build/bin --library-dir build/lib --db kernels.db --trials 64
                [--family conv ...] [--only NAME ...] [--threads 1] [--target native]
                [--peers-python PYTHON] [--peers ort,openvino] [--rounds 6] [--seconds 0.1]
-               [--json FILE]
+               [--inside] [--json FILE]
 
 For each kernel: `temper tune --local` with the given budget on top of what the database holds
 (--trials 0: none), `temper compile`, `temper bench --profile`. *peak* is the share of the
@@ -12,7 +12,8 @@ multiply-add peak and *bound* that of the roofline (multiply-adds and exponentia
 copy of the same bytes), both of the heaviest kernel alone, in turns with the machine's rates. With --peers-python (a Python with numpy and the peers) the whole model, in the
 caller's layout, is timed in turns with each peer; where a runtime takes under 200 us, what it takes
 for an Identity model on the same tensors is subtracted. *ratio* is the faster peer's time by ours,
-the median over the rounds. Needs onnx and numpy.
+the median over the rounds. With --inside, convolutions and pools stand behind another convolution in
+a channels-last network, and theirs is the kernel that is shown. Needs onnx and numpy.
 """
 
 import argparse
@@ -47,6 +48,7 @@ def parse():
     p.add_argument("--peers", default="ort,openvino")
     p.add_argument("--rounds", type=int, default=6)
     p.add_argument("--seconds", type=float, default=0.1, help="of each turn")
+    p.add_argument("--inside", action="store_true", help="as in a network; without peers")
     p.add_argument("--json")
     return p.parse_args()
 
@@ -78,7 +80,8 @@ class Temper:
     def profile(self, compiled):
         result = self.run("bench", compiled, "--profile", "--json", "--seconds", "1", "--threads",
                           str(self.flags.threads))
-        return max(result["kernels"], key=lambda k: (k["flops"], k["median_us"]))
+        inside = [k for k in result["kernels"] if "kernel" in k["nodes"]]
+        return max(inside or result["kernels"], key=lambda k: (k["flops"], k["median_us"]))
 
 
 class Contest:
@@ -128,7 +131,7 @@ class Contest:
 
 
 def measure(flags, temper, folder, family, sizes):
-    model, shapes = families.make(family, sizes)
+    model, shapes = (families.make_inside if flags.inside else families.make)(family, sizes)
     path, compiled = f"{folder}/kernel.onnx", f"{folder}/kernel.so"
     onnx.save(model, path)
     tuned = temper.tune(path)
@@ -198,6 +201,9 @@ def main():
             sys.exit(f"kernels.py: no kernels {', '.join(sorted(unknown))}; there are "
                      + ", ".join(name for name, _, _ in chosen))
         chosen = [k for k in chosen if k[0] in flags.only]
+    if flags.inside:
+        flags.peers_python = None
+        chosen = [k for k in chosen if k[1] in ("conv", "depthwise", "pool")]
     temper = Temper(flags)
     print(f"{'kernel':32} {'trials':>6} {'us':>10} {'GFLOP/s':>8} {'peak':>7} {'bound':>7} by")
     results = []
