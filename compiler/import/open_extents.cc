@@ -61,7 +61,9 @@ Status LetExtentsVary(GraphBuilder& builder, const onnx::NodeProto& node, const 
     names.push_back(output == kNone ? "" : graph.value(output).name);
     types.push_back(output == kNone ? graph::ValueType() : graph.type(output));
     const bool varies = output != kNone && OpenDim(types.back()) >= 0;
-    room.push_back(varies ? *graph::ElementCount(types.back().LargestShape()) : -1);
+    // Never none: a tensor without elements is a constant, which no node computes.
+    room.push_back(varies ? std::max<int64_t>(1, *graph::ElementCount(types.back().LargestShape()))
+                          : -1);
   }
   names.push_back(names[0] + "/extents");
   room.push_back(-1);

@@ -16,7 +16,7 @@
 namespace temper::importer {
 
 struct SkeletonLimits {
-  int depth = 32;                   // of messages in messages
+  int depth = 100;                  // of messages in messages, as protobuf's own limit is
   size_t fields = size_t{1} << 22;  // in the whole file
   size_t bytes = size_t{1} << 30;   // of the skeleton
 };

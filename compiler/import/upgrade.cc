@@ -237,7 +237,8 @@ Result<std::vector<int>> UpgradeSoftmax(Upgrader& u) {
       const int flat, u.Emit("Flatten", {x}, {u.node.name + "/flat"}, {{"axis", Attribute(axis)}}));
   TEMPER_ASSIGN_OR_RETURN(const int soft, u.Emit(u.node.op, {flat}, {u.node.name + "/softmax"},
                                                  {{"axis", Attribute(int64_t{1})}}));
-  TEMPER_ASSIGN_OR_RETURN(const int y, u.Emit("Reshape", {soft, shape}, {u.node.outputs[0]}));
+  TEMPER_ASSIGN_OR_RETURN(const int y, u.Emit("Reshape", {soft, shape}, {u.node.outputs[0]},
+                                              {{"allowzero", Attribute(int64_t{1})}}));
   return std::vector<int>{y};
 }
 

@@ -65,6 +65,7 @@ TEST(UpgradeTest, OldSoftmaxFlattens) {
   EXPECT_EQ(g.type(g.node(g.order()[1]).outputs[0]).ToString(), "float32[2,12]");
   EXPECT_EQ(Type(g), "float32[2,3,4]");
   EXPECT_EQ(Ops(One(13, "Softmax", {2, 3, 4})), "Softmax");
+  EXPECT_EQ(Ops(One(11, "Softmax", {2, 0, 4})), "Flatten Softmax Reshape") << "without elements";
   EXPECT_EQ(Ops(One(12, "Hardmax", {2, 3, 4})), "Flatten Hardmax Reshape");
 }
 

@@ -49,6 +49,14 @@ class OpenExtents(FlowCase):
             ([True, False, True, True], [5, 1, 5, 5, 2]), ([False] * 4, [3] * 5),
             ([True] * 4, [5, 4, 3, 2, 1])]], unroll=("64",))
 
+    def test_rows_without_elements(self):
+        self.check("""g (float[3,0] x, bool[3] keep) => (float[N,0] y, int64[2] d) {
+            rows = Compress<axis = 0>(x, keep)
+            y = Neg(rows)
+            d = Shape(rows) }""", *[{"x": np.zeros((3, 0), np.float32), "keep": np.array(keep)}
+                                    for keep in ([True, False, True], [False] * 3, [True] * 3)],
+                   unroll=("64",))
+
     def test_detections(self):
         # As detectors end: the boxes and scores of what is left, by batch, class and box.
         text = """g (float[1,6,4] boxes, float[1,2,6] scores) => (float[N,4] found, float[N] best,
