@@ -2,6 +2,7 @@
 // interpreter, as loops and with vectors and unrolling carried out.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
