@@ -15,6 +15,9 @@
 // passes over it: a pass takes no less than its lines take one after another, as many at a time as
 // the core's window of instructions and a prefetch ahead of it hold. The other passes find it in a
 // cache.
+//
+// A sum that streams constants, as a matrix times a vector does, is slower than the third-level
+// cache where no prefetch asks for the lines some kilobytes ahead.
 #pragma once
 
 #include <vector>
@@ -56,6 +59,9 @@ struct PriorConstants {
   double window = 400;               // instructions that a core looks ahead of the oldest one
   double memory_ns = 100;            // until a line comes from memory
   double ahead_used = 0.5;           // of the lines that a prefetch is ahead, how many travel
+  double near_bytes = 2048;          // a prefetch so far ahead suits the third level
+  double far_bytes = 6144;           // and up to so far
+  double unasked = 0.02;             // of the third level's time, what is slower without
   double loop_cycles = 0.4;          // of one iteration of a serial loop
   double cache_share = 0.75;         // of a cache that a nest may fill
   double shared_cache_share = 0.25;  // of one that other cores and programs use too

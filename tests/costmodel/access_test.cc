@@ -378,6 +378,22 @@ TEST(Prior, APrefetchShortensTheWaitForMemoryAlone) {
   EXPECT_NEAR(us(64, 0, {b}) - us(64, 0, {}), us(8, 0, {b}) - us(8, 0, {}), 0.3 * us(8, 0, {b}));
 }
 
+TEST(Prior, AStreamOfConstantsIsAskedForSomeKilobytesAhead) {
+  const std::vector<int> constants = {1};
+  StoreView s = ViewStores(Matmul(1, 1024, 2048, 1, 16), Avx512(), constants)[0];
+  PriorConstants rapid;  // so that what is left is the stream
+  rapid.fma_latency = 0;
+  auto us = [&](double ahead) {
+    for (AccessView& a : s.accesses) a.ahead_bytes = a.buffer == 1 ? ahead : 0;
+    return EstimateStore(s, Avx512(), 1, rapid).total_us;
+  };
+  EXPECT_LT(us(4096), us(1024));
+  EXPECT_LT(us(4096), us(8192));
+  EXPECT_EQ(us(4096), us(3072));
+  rapid.fma_latency = 40;  // the sums take longer than their operands
+  EXPECT_EQ(us(4096), us(8192));
+}
+
 TEST(Prior, FollowsTheTargetsRates) {
   StoreView s = ViewStores(Matmul(512, 512, 512, 8, 16), Avx512())[0];
   Target t = Avx512();

@@ -100,9 +100,9 @@ class TileRule final : public NestRule {
       knobs[kUnrollSecond].values.push_back(1);
     }
     knobs[kPrefetch] = {"prefetch", 0, {0}, 0.5};
-    // What pays is 4 to 8 KB ahead: the loop's steps read one to four lines each, unrolled ones
-    // more.
-    if (PacksConstant() && inner >= 32) knobs[kPrefetch].values = {0, 8, 16, 32, 64};
+    // What pays is 4 to 8 KB ahead, of what streams from the third level 1 to 4: the loop's steps
+    // read one to four lines each, unrolled ones more.
+    if (PacksConstant() && inner >= 32) knobs[kPrefetch].values = {0, 1, 2, 4, 8, 16, 32, 64};
     knobs[kCopy] = {"copy", 0, {0}};
     if (!nest_.copies.empty()) {
       const auto most = std::min<int64_t>(static_cast<int64_t>(outer_.size()), 3);

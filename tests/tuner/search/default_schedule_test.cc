@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/lower/lower.h"
+#include "compiler/te/alternatives.h"
 #include "compiler/te/canonical.h"
 #include "tests/support/programs.h"
 #include "tuner/search/evaluate.h"
@@ -37,6 +40,13 @@ TEST(DefaultSchedule, ConvolutionsGetARegisterTile) {
     if (b.scope == tir::Scope::kRegister) tile = std::max(tile, b.ElementCount());
   }
   EXPECT_GE(tile, 16 * 16);  // at least half the registers
+}
+
+TEST(DefaultSchedule, FewLongSumsLieAlongTheVector) {
+  Target target = *ParseTarget("x86-64-v4");
+  te::Program program = te::Canonicalize(testing::MatmulBiasRelu(1, 10, 4096));
+  EXPECT_EQ(DefaultSchedule(program, target, 1).alternative,
+            static_cast<int>(te::Alternative::kLaneSums));
 }
 
 TEST(DefaultSchedule, IsTheSameEveryTime) {
