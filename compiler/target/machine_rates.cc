@@ -185,6 +185,30 @@ MachineRates RateMeter::Measure() {
   return rates;
 }
 
+double RateMeter::MeasureCopy(double bytes) {
+  constexpr double kSeconds = 0.0005;
+  // Loads do not wait for a store to the same place of another page.
+  constexpr size_t kApart = 33 * kLineBytes;
+  const auto lines = std::max<size_t>(static_cast<size_t>(bytes / threads_ / 2) / kLineBytes, 1);
+  const auto copy = __builtin_cpu_supports("avx512f") != 0 ? CopyAvx512 : CopyBaseline;
+  auto aligned = [](std::vector<char>& buffer) {
+    const auto address = reinterpret_cast<uintptr_t>(buffer.data());
+    return buffer.data() + (kLineBytes - address % kLineBytes) % kLineBytes;
+  };
+  return OnThreads(threads_, [&](int) {
+    std::vector<char> from((lines + 1) * kLineBytes, 1);
+    std::vector<char> to((lines + 1) * kLineBytes + kApart, 1);
+    const char* source = aligned(from);
+    char* result = aligned(to) + kApart;
+    copy(source, result, lines);
+    const size_t repeats = std::max<size_t>(1, kPieceLines / 16 / lines);
+    return PieceRate(kSeconds, 0.5, clock_, [&] {
+      for (size_t r = 0; r < repeats; ++r) copy(source, result, lines);
+      return 2.0 * static_cast<double>(lines * repeats * kLineBytes);
+    });
+  });
+}
+
 MachineRates RateMeter::MeasureReads() {
   MachineRates rates;
   quantile_ = kQuick;

@@ -15,6 +15,8 @@ namespace temper::tools {
 namespace {
 
 constexpr double kTurnSeconds = 0.2;
+constexpr size_t kMostCopies =
+    32;  // sizes of which a copy is timed; of others a level's rate counts
 constexpr size_t kMinTurns = 3, kMaxTurns = 10'000, kMaxRunsInATurn = 100'000;
 
 double Median(std::vector<double> values) {
@@ -82,6 +84,9 @@ double PeakRss() {
   return getrusage(RUSAGE_SELF, &usage) == 0 ? static_cast<double>(usage.ru_maxrss) * 1024 : 0;
 }
 
+// 10^9 bytes a second by how many are touched.
+using Copies = std::map<int64_t, double>;
+
 struct Bound {
   double us = 0;
   std::string_view by;
@@ -123,6 +128,7 @@ class Profiler {
     const double turn_seconds = std::min(kTurnSeconds, seconds / kMinTurns);
     while ((rates.size() < kMinTurns || clock_.NowSeconds() < end) && rates.size() < kMaxTurns) {
       rates.push_back(meter.Measure());
+      const Copies copies = MeasureCopies(meter);
       TEMPER_RETURN_IF_ERROR(runner.Run());  // brings its own data back
       std::vector<std::vector<double>> turn(steps);
       const size_t first_run = profile_.run_ms.size();
@@ -134,7 +140,7 @@ class Profiler {
         const double median = Median(turn[i]);
         us[i].insert(us[i].end(), turn[i].begin(), turn[i].end());
         if (median <= 0) continue;
-        roofline[i].push_back(BoundOf(profile_.kernels[i], rates.back()).us / median);
+        roofline[i].push_back(BoundOf(profile_.kernels[i], rates.back(), copies).us / median);
         const KernelProfile& k = profile_.kernels[i];
         peak[i].push_back(k.runs * k.step->flops / median * 1e-3 / rates.back().gflops);
       }
@@ -161,8 +167,21 @@ class Profiler {
     return OkStatus();
   }
 
+  // Of footprints that a cache holds.
+  Copies MeasureCopies(RateMeter& meter) {
+    Copies copies;
+    for (const KernelProfile& k : profile_.kernels) {
+      const auto bytes = static_cast<double>(k.step->bytes);
+      if (bytes <= 0 || bytes > 0.5 * static_cast<double>(machine_.l3_bytes)) continue;
+      if (copies.size() == kMostCopies || copies.contains(k.step->bytes)) continue;
+      copies[k.step->bytes] = meter.MeasureCopy(bytes);
+      copied_[k.step->bytes].push_back(copies[k.step->bytes]);
+    }
+    return copies;
+  }
+
   // The weights of all kernels pass through the caches in each run.
-  Bound BoundOf(const KernelProfile& k, const MachineRates& rates) const {
+  Bound BoundOf(const KernelProfile& k, const MachineRates& rates, const Copies& copies) const {
     const double resident =
         static_cast<double>(temper_weight_bytes(model_)) + static_cast<double>(chosen_.arena_bytes);
     const double others = static_cast<double>(k.step->bytes) - k.weight_bytes;
@@ -170,7 +189,10 @@ class Profiler {
     const Level others_at = LevelOf(machine_, threads_, static_cast<double>(k.step->bytes));
     const double weights_us =
         k.runs * k.weight_bytes * 1e-3 / rates.gbytes[static_cast<int>(weights_at)];
-    const double others_us = k.runs * others * 1e-3 / rates.gbytes[static_cast<int>(others_at)];
+    const auto copy = copies.find(k.step->bytes);
+    const double rate =
+        copy == copies.end() ? rates.gbytes[static_cast<int>(others_at)] : copy->second;
+    const double others_us = k.runs * others * 1e-3 / rate;
     const double compute_us = k.runs * k.operations * 1e-3 / rates.gflops;
     if (compute_us >= weights_us + others_us) return {compute_us, "compute"};
     return {weights_us + others_us, LevelName(weights_us > others_us ? weights_at : others_at)};
@@ -189,10 +211,12 @@ class Profiler {
     for (int i = 0; i < kLevels; ++i) {
       profile_.machine.gbytes[i] = median_rate([i](const MachineRates& r) { return r.gbytes[i]; });
     }
+    Copies copies;
+    for (const auto& [bytes, of_turns] : copied_) copies[bytes] = Median(of_turns);
     double total = 0;
     for (size_t i = 0; i < us.size(); ++i) {
       KernelProfile& k = profile_.kernels[i];
-      const Bound bound = BoundOf(k, profile_.machine);
+      const Bound bound = BoundOf(k, profile_.machine, copies);
       k.us = Median(us[i]);
       k.bound_us = bound.us;
       k.bound_by = bound.by;
@@ -208,6 +232,7 @@ class Profiler {
   const Clock& clock_;
   Target machine_;
   int threads_;
+  std::map<int64_t, std::vector<double>> copied_;  // rates by size, one a turn
   Profile profile_;
 };
 

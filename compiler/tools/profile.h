@@ -16,7 +16,8 @@ namespace temper::tools {
 // One step. The roofline is the longer of two times: of its arithmetic at the machine's peak, where
 // an exponential or the like takes ten vector instructions, as many as a polynomial of float32's
 // accuracy needs at least; and of copying as many bytes as it reads and writes at least, those of
-// its weights from where the whole model's are, the others from where they fit. Winograd and
+// its weights from where the whole model's are, the others in a copy of that footprint, timed in
+// turns (beyond half of the last cache: at the level's rate). Winograd and
 // padding skip multiply-adds that the workload counts, so that shares over 1 are possible.
 struct KernelProfile {
   const temper_step_info* step = nullptr;

@@ -36,5 +36,13 @@ TEST(RateMeter, MeasuresEveryRateOnAnyNumberOfThreads) {
   }
 }
 
+TEST(RateMeter, MeasuresCopiesOfAnyNumberOfBytes) {
+  SystemClock clock;
+  for (int threads : {1, 2}) {
+    RateMeter meter(Machine(), threads, 256, clock);
+    for (double bytes : {1.0, 100.0, 70000.0, 3e6}) EXPECT_GT(meter.MeasureCopy(bytes), 0);
+  }
+}
+
 }  // namespace
 }  // namespace temper
