@@ -97,6 +97,10 @@ Status InferQuantizeLinear(InferContext& c) {
 }
 
 Status InferDequantizeLinear(InferContext& c) {
+  // Four bytes at most, so that the difference of two is exact in int64.
+  if (!IsFloat(c.dtype(0)) && (!IsInt(c.dtype(0)) || ByteSize(c.dtype(0)) > 4)) {
+    return c.Error("its input must be quantized, to float8 or integers of at most 32 bits");
+  }
   if (!IsFloat(c.dtype(1))) return c.Error("its scale must be floating point");
   TEMPER_RETURN_IF_ERROR(CheckScale(c, 1));
   if (c.Has(2)) {

@@ -167,6 +167,10 @@ TEST(InferTest, Movement) {
   EXPECT_EQ(Infer("DFT", {T({1, 4, 1}), C({4}), T({1})}), "DFT 'n': its axis must be one integer");
   EXPECT_EQ(Infer("DFT", {T({1, 0, 1})}),
             "DFT 'n': there is nothing to transform along its axis 1");
+  EXPECT_EQ(
+      Infer("DequantizeLinear", {T({2}, DType::kInt64), T({})}),
+      "DequantizeLinear 'n': its input must be quantized, to float8 or integers of at most 32 "
+      "bits");
   EXPECT_EQ(Infer("GatherND", {T({2, 4}), C({-2, 3})}), "float32[]");
   EXPECT_EQ(Infer("GatherND", {T({2, 4}), C({1, 4})}),
             "GatherND 'n': index 4 is out of range for dimension 1 of [2,4]");
