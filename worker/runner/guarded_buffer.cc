@@ -36,15 +36,15 @@ void GuardedBuffer::Release() {
   region_ = nullptr;
 }
 
-Result<GuardedBuffer> GuardedBuffer::Allocate(int64_t bytes) {
+Result<GuardedBuffer> GuardedBuffer::Allocate(int64_t bytes, Pages pages) {
   if (bytes < 0 || bytes > (int64_t{1} << 40)) {
     return ResourceExhausted("a buffer of " + std::to_string(bytes) + " bytes cannot be had");
   }
   GuardedBuffer buffer;
   buffer.bytes_ = bytes;
   buffer.padded_ = RoundUp(static_cast<size_t>(bytes), 64);
-  // Large buffers may get huge pages, as a compiled model's arena does.
-  size_t unit = buffer.padded_ >= kHugePage ? kHugePage : kPage;
+  const bool large = buffer.padded_ >= kHugePage;
+  size_t unit = large && pages == Pages::kHuge ? kHugePage : kPage;
   size_t usable = RoundUp(buffer.padded_ + kFence, unit);
   buffer.region_bytes_ = kGuard + usable + unit + kGuard;  // a unit more, to align
   void* region = mmap(nullptr, buffer.region_bytes_, PROT_NONE,
@@ -58,7 +58,10 @@ Result<GuardedBuffer> GuardedBuffer::Allocate(int64_t bytes) {
   if (mprotect(reinterpret_cast<void*>(start), usable, PROT_READ | PROT_WRITE) != 0) {
     return ResourceExhausted("no memory for a buffer of " + std::to_string(bytes) + " bytes");
   }
-  if (unit == kHugePage) madvise(reinterpret_cast<void*>(start), usable, MADV_HUGEPAGE);
+  if (large) {
+    madvise(reinterpret_cast<void*>(start), usable,
+            unit == kHugePage ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  }
   buffer.data_ = end - buffer.padded_;
   std::memset(buffer.data_ - kFence, kPattern, kFence);
   std::memset(buffer.data_ + bytes, kPattern, buffer.padded_ - static_cast<size_t>(bytes));

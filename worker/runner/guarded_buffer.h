@@ -10,6 +10,10 @@
 
 namespace temper::runner {
 
+// How the system may hold a buffer: a compiled model has its arena in huge pages where there are
+// some, and its constants in the pages of the file that it is mapped from.
+enum class Pages { kHuge, kSmall };
+
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;
@@ -18,7 +22,7 @@ class GuardedBuffer {
   GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
 
   // Zeroed, aligned to 64 bytes. RESOURCE_EXHAUSTED when there is no memory.
-  static Result<GuardedBuffer> Allocate(int64_t bytes);
+  static Result<GuardedBuffer> Allocate(int64_t bytes, Pages pages = Pages::kHuge);
 
   uint8_t* data() const { return data_; }
   int64_t bytes() const { return bytes_; }

@@ -162,7 +162,7 @@ Result<void*> Operands::Pack(int argument, const temper_arg_info& info) {
   Packed packed;
   packed.argument = argument;
   packed.layout = std::move(layout);
-  TEMPER_ASSIGN_OR_RETURN(packed.buffer, GuardedBuffer::Allocate(sizes.bytes));
+  TEMPER_ASSIGN_OR_RETURN(packed.buffer, GuardedBuffer::Allocate(sizes.bytes, Pages::kSmall));
   if (info.pack == nullptr) {
     CopyToInterior(info, ByteSize(static_cast<DType>(info.dtype)), input.source.data(),
                    packed.buffer.data());
