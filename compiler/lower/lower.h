@@ -49,8 +49,8 @@ Result<Lowered> LowerNest(const te::Program& stepped, const schedule::Schedule& 
 Result<tir::Function> Finish(const tir::Function& function, const Target& target);
 
 // A schedule that is legal for every program: every stage at root or inlined, innermost loops
-// vector where the program allows it, on one thread. It is the referee of measurements, never a
-// compiled model's kernel.
+// vector where the program allows it, sums of 4096 and more by parts, on one thread. It is the
+// referee of measurements, never a compiled model's kernel.
 schedule::Schedule ReferenceSchedule(const te::Program& program, const Target& target);
 
 }  // namespace temper::lower

@@ -105,5 +105,23 @@ TEST(RowsTest, RowsAcrossLinesAndTilesMovedBackStayOnTheStack) {
   EXPECT_TRUE(Rows(6, 1024).RowsOnStack());
 }
 
+// 30522 exponentials one after the other are off by 4e-6 of their sum.
+TEST(RowsTest, TheReferenceSumsLongRowsByParts) {
+  for (int64_t columns : {1000, 30522}) {
+    const te::Program program = te::Canonicalize(Softmax(2, columns));
+    const schedule::Schedule s = ReferenceSchedule(program, Avx512());
+    EXPECT_EQ(s.steps.size(), columns < 4096 ? 0u : 1u);
+    auto lowered = LowerToLoops(program, s, Avx512());
+    ASSERT_TRUE(lowered.ok()) << lowered.status().ToString();
+    std::vector<float> x(2 * columns), y(x.size());
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 37 % 101) / 16;
+    void* args[] = {x.data(), y.data()};
+    ASSERT_TRUE(tir::Interpret(lowered->function, args).ok());
+    double sum = 0;
+    for (int64_t k = 0; k < columns; ++k) sum += std::exp(static_cast<double>(x[k]));
+    EXPECT_NEAR(y[0] * sum / std::exp(static_cast<double>(x[0])), 1, 1e-6);
+  }
+}
+
 }  // namespace
 }  // namespace temper::lower
