@@ -12,6 +12,48 @@ using tir::Scope;
 
 bool InRegisters(const AccessView& a) { return a.scope == Scope::kRegister; }
 
+constexpr int64_t kWayBytes = 4096;  // of the first level: sets times a line
+
+// Whether what the loops from `level` on touch of an access (but for `vector`, whose lanes are
+// neighbours) does not fit the sets of the first level in which it lies: rows a power of two apart
+// lie in few of them.
+bool Crowded(const StoreView& s, const AccessView& a, size_t level, const Target& target,
+             int vector = -1) {
+  if (InRegisters(a)) return false;
+  const double ways = static_cast<double>(target.l1_bytes) / kWayBytes;
+  if (a.footprint[level].lines <= ways) return false;
+  // Runs of neighbours, and how far apart they are: loops by their strides.
+  std::array<std::pair<double, double>, kMaxLoops> loops;  // bytes of a step, steps
+  size_t n = 0;
+  for (size_t l = level; l < s.loops.size(); ++l) {
+    const double bytes = std::abs(a.stride[l]) * a.element_bytes;
+    if (bytes == 0 || s.loops[l].extent <= 1 || static_cast<int>(l) == vector) continue;
+    loops[n++] = {bytes, static_cast<double>(s.loops[l].extent)};
+  }
+  std::sort(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(n));
+  const auto line = static_cast<double>(target.line_bytes);
+  double run =
+      vector < 0 ? a.element_bytes : static_cast<double>(s.loops[vector].extent) * a.element_bytes;
+  double places = 1;
+  int64_t apart = kWayBytes;
+  for (size_t i = 0; i < n; ++i) {
+    const auto [bytes, steps] = loops[i];
+    if (bytes <= std::max(run, line)) {
+      run += bytes * (steps - 1);
+    } else {
+      if (bytes != std::floor(bytes)) return false;
+      apart = std::gcd(static_cast<int64_t>(bytes), apart);
+      places *= steps;
+    }
+  }
+  const double lines_of_run = std::ceil(run / line);
+  const double sets_of_way = kWayBytes / line;
+  const double sets = std::min(places, static_cast<double>(kWayBytes / apart)) *
+                      std::min(lines_of_run, std::max(1.0, static_cast<double>(apart) / line));
+  const double lines = std::min(places * lines_of_run, a.footprint[level].lines);
+  return lines > ways * std::min(sets, sets_of_way);
+}
+
 // The loops of a store as one of `workers` threads runs them.
 struct PerThread {
   const StoreView& s;
@@ -51,11 +93,20 @@ struct PerThread {
   // The next level outwards: a thread's share of the parallel loops is one step.
   size_t Around(size_t level) const { return level == last && first < last ? first : level - 1; }
 
-  // The outermost level whose nest fits `capacity` bytes.
-  size_t Fitting(double capacity, const Target& target) const {
+  // The outermost level whose nest fits `capacity` bytes and, outside of `body`, the sets of the
+  // first level.
+  size_t Fitting(double capacity, const Target& target, size_t body = 0) const {
     size_t level = s.loops.size();
-    while (level > 0 && Bytes(Around(level), target) <= capacity) level = Around(level);
+    while (level > 0 && Bytes(Around(level), target) <= capacity &&
+           !(Around(level) < body && AnyCrowded(Around(level), target))) {
+      level = Around(level);
+    }
     return level;
+  }
+
+  bool AnyCrowded(size_t level, const Target& target) const {
+    return std::any_of(s.accesses.begin(), s.accesses.end(),
+                       [&](const AccessView& a) { return Crowded(s, a, level, target); });
   }
 
   // Lines that all threads move into a cache whose largest fitting nest starts at `level`: what one
@@ -215,18 +266,8 @@ double LiveVectorsOf(const StoreView& s, const AccessView& a, const Body& body, 
 
 // Lines of an access that one body touches where they drive each other out of the first level: rows
 // a multiple of a page apart share a set, as those of a matrix of 1024 columns do.
-double Aliased(const StoreView& s, const AccessView& a, const Body& body) {
-  constexpr int64_t kWayBytes = 4096;
-  constexpr double kWays = 8;
-  if (InRegisters(a)) return 0;
-  for (size_t l = body.first; l < s.loops.size(); ++l) {
-    const double bytes = std::abs(a.stride[l]) * a.element_bytes;
-    if (static_cast<int>(l) == body.vector || bytes < 1 || bytes != std::floor(bytes)) continue;
-    const int64_t sets = kWayBytes / std::gcd(static_cast<int64_t>(bytes), kWayBytes);
-    const auto extent = static_cast<double>(s.loops[l].extent);
-    if (extent > kWays * static_cast<double>(sets)) return a.footprint[body.first].lines;
-  }
-  return 0;
+double Aliased(const StoreView& s, const AccessView& a, const Body& body, const Target& target) {
+  return Crowded(s, a, body.first, target, body.vector) ? a.footprint[body.first].lines : 0;
 }
 
 void EstimateBody(const StoreView& s, const Target& target, const PriorConstants& c,
@@ -315,7 +356,56 @@ void EstimateBody(const StoreView& s, const Target& target, const PriorConstants
     if (!register_result) e->latency_cycles *= 2;
     cycles = std::max(cycles, e->latency_cycles);
   }
+  if (s.reduces && e->body_instructions > c.long_body) cycles *= 1 + c.long_cost;
   e->body_cycles = cycles + slow + guards * 0.25 + scattered * 0.5;
+}
+
+// How often it is asked whether a scalar that vectors share lies in padding: once for each step of
+// what moves the window, not for each channel under it.
+double Conditions(const StoreView& s, const AccessView& a, const Body& body,
+                  const PriorConstants& c) {
+  if (!a.read || !a.predicated || (body.vector >= 0 && a.stride[body.vector] != 0)) return 0;
+  // A sum's loop moves another operand too, a result's this one alone.
+  auto sums = [&](size_t l) {
+    return std::any_of(s.accesses.begin() + 1, s.accesses.end(), [&](const AccessView& other) {
+      return &other != &a && other.stride[l] != 0;
+    });
+  };
+  std::array<bool, kMaxLoops> moves{};
+  for (int d = 0; d < a.dims; ++d) {
+    bool by_result = false, by_sum = false;
+    for (size_t l = 0; l < s.loops.size(); ++l) {
+      if (a.step[d][l] == 0 || s.loops[l].extent == 1) continue;
+      (sums(l) ? by_sum : by_result) = true;
+    }
+    for (size_t l = 0; l < s.loops.size() && by_result && by_sum; ++l) {
+      moves[l] = moves[l] || a.step[d][l] != 0;
+    }
+  }
+  // Along each dimension the results of a tile have their own; those that do not lie in registers
+  // are asked anew.
+  double kept = 0;
+  for (int d = 0; d < a.dims; ++d) {
+    double own = 1;
+    bool window = false;
+    for (size_t l = 0; l < s.loops.size(); ++l) {
+      if (!moves[l] || a.step[d][l] == 0) continue;
+      window = true;
+      if (l >= body.first && !sums(l)) own *= static_cast<double>(s.loops[l].extent);
+    }
+    if (window) kept += own;
+  }
+  double asked = 1, around = 1, often = 1;
+  for (size_t l = 0; l < s.loops.size(); ++l) {
+    const auto extent = static_cast<double>(s.loops[l].extent);
+    if (l >= body.first) {
+      if (moves[l] && static_cast<int>(l) != body.vector) asked *= extent;
+      continue;
+    }
+    around *= extent;
+    if (moves[l]) often = around;
+  }
+  return asked * often * (kept <= c.kept_conditions ? 0.25 : 1);
 }
 
 // While lines come from memory: the share of a thread's work that is done then, and how long that
@@ -374,11 +464,17 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
   // The fewer sums of a last tile wait for each other as all others do.
   const double last = std::max(e.body_cycles * s.last_work, e.latency_cycles);
   const double body_cycles = (1 - s.last) * e.body_cycles + s.last * last;
-  const double cycles = trips * (body_cycles + c.loop_cycles) + entries * c.first_miss_cycles;
+  double cycles = trips * (body_cycles + c.loop_cycles) + entries * c.first_miss_cycles;
+  if (s.reduces) {
+    double conditions = 0;
+    for (const AccessView& a : s.accesses) conditions += Conditions(s, a, body, c);
+    const double issued = trips * e.body_instructions + conditions * c.condition_instructions;
+    cycles += conditions > 0 ? std::max(0.0, issued / c.issue_width - trips * body_cycles) : 0;
+  }
 
   const PerThread nest(s, threads);
   auto capacity = [](double share, int64_t bytes) { return share * static_cast<double>(bytes); };
-  const size_t l1 = nest.Fitting(capacity(c.cache_share, target.l1_bytes), target);
+  const size_t l1 = nest.Fitting(capacity(c.cache_share, target.l1_bytes), target, body.first);
   const size_t l2 = nest.Fitting(capacity(c.cache_share, target.l2_bytes), target);
   const size_t l3 = nest.Fitting(capacity(c.shared_cache_share, target.l3_bytes), target);
   e.inside_l1 = IterationsInside(s, l1);
@@ -394,7 +490,7 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
       const Level before = Before(a, target, nest.workers, c);
       if (before >= Level::kL3) lines[1] = std::max(lines[1], nest.Lines(a, 0) * nest.workers);
       if (before >= Level::kMemory) lines[2] = std::max(lines[2], a.footprint[0].lines);
-      lines[0] = std::max(lines[0], trips * Aliased(s, a, body));
+      lines[0] = std::max(lines[0], trips * Aliased(s, a, body, target));
     }
     for (double& n : lines) n *= ways;
     into_l1 += lines[0];

@@ -11,6 +11,11 @@
 // Constants were pushed out by other kernels' (from a megabyte on out of all caches, as
 // measurements have it, worker/runner/cold_constants.h), activations were just written.
 //
+// Padding that is read in place costs conditions: one for each result of a tile and step of its
+// window, in the instructions that the arithmetic leaves; few of them are kept in registers. A long
+// body takes longer than its instructions say, and rows a power of two apart fill few sets of a
+// cache.
+//
 // What comes from memory is waited for while it comes for the first time, in one of how ever many
 // passes over it: a pass takes no less than its lines take one after another, as many at a time as
 // the core's window of instructions and a prefetch ahead of it hold. The other passes find it in a
@@ -52,23 +57,27 @@ struct StoreEstimate {
 struct PriorConstants {
   double fma_per_cycle = 2, loads_per_cycle = 2, stores_per_cycle = 1, issue_width = 6;
   double fma_latency = 4;
-  double call_cycles = 10;           // of an intrinsic call, a vector
-  double woven_cycles = 1;           // of a masked load of every second element, besides its loads
-  double conflict = 0.1;             // of the lesser of arithmetic and loads, what is not hidden
-  double shown = 0.08;               // of the lesser costs, how much the largest one does not hide
-  double window = 400;               // instructions that a core looks ahead of the oldest one
-  double memory_ns = 100;            // until a line comes from memory
-  double ahead_used = 0.5;           // of the lines that a prefetch is ahead, how many travel
-  double near_bytes = 2048;          // a prefetch so far ahead suits the third level
-  double far_bytes = 6144;           // and up to so far
-  double unasked = 0.02;             // of the third level's time, what is slower without
-  double loop_cycles = 0.4;          // of one iteration of a serial loop
-  double cache_share = 0.75;         // of a cache that a nest may fill
-  double shared_cache_share = 0.25;  // of one that other cores and programs use too
-  double first_miss_cycles = 4;      // of entering a nest: a line from L2
-  double written_ways = 1.5;         // of a written line
-  double fork_us = 0.5;              // of a parallel loop, besides two handoffs
-  double cold_bytes = 1 << 20;       // constants from so many on come from memory
+  double call_cycles = 10;   // of an intrinsic call, a vector
+  double woven_cycles = 1;   // of a masked load of every second element, besides its loads
+  double conflict = 0.1;     // of the lesser of arithmetic and loads, what is not hidden
+  double shown = 0.08;       // of the lesser costs, how much the largest one does not hide
+  double window = 400;       // instructions that a core looks ahead of the oldest one
+  double memory_ns = 100;    // until a line comes from memory
+  double ahead_used = 0.5;   // of the lines that a prefetch is ahead, how many travel
+  double near_bytes = 2048;  // a prefetch so far ahead suits the third level
+  double far_bytes = 6144;   // and up to so far
+  double unasked = 0.02;     // of the third level's time, what is slower without
+  double loop_cycles = 0.4;  // of one iteration of a serial loop
+  double long_body = 220;    // instructions of a body, more of which take longer by
+  double long_cost = 0.03;   // so much
+  double condition_instructions = 24;  // of telling whether a window lies in padding
+  double kept_conditions = 5;          // answers to that which registers keep
+  double cache_share = 0.75;           // of a cache that a nest may fill
+  double shared_cache_share = 0.4;     // of one that other cores and programs use too
+  double first_miss_cycles = 4;        // of entering a nest: a line from L2
+  double written_ways = 1.5;           // of a written line
+  double fork_us = 0.5;                // of a parallel loop, besides two handoffs
+  double cold_bytes = 1 << 20;         // constants from so many on come from memory
 };
 
 StoreEstimate EstimateStore(const StoreView& store, const Target& target, int threads,

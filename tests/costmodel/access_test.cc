@@ -418,5 +418,75 @@ TEST(Features, AreFiniteAndNamed) {
   EXPECT_EQ(p.stores[0][9], 16);
 }
 
+// Rows a power of two apart share few sets of the first level, so that a panel of 64 of them, a
+// tenth of it, does not stay there.
+TEST(Prior, RowsThatShareSetsDoNotStayInTheFirstLevel) {
+  auto inside = [](int64_t columns) {
+    return EstimateStore(ViewStores(Matmul(512, columns, 64, 8, 16), Avx512())[0], Avx512(), 1)
+        .inside_l1;
+  };
+  EXPECT_EQ(inside(512), 8 * 16);
+  EXPECT_GE(inside(528), 64 * 8 * 16);
+}
+
+// Twelve rows a page apart fit a set of twelve ways, thirteen drive each other out in each step.
+TEST(Prior, RowsOfATileThatShareASetAreReadAgain) {
+  auto l2_us = [](int64_t rows, int64_t sums) {
+    Target target = Avx512();
+    target.l1_bytes = 48 << 10;
+    const StoreView s = ViewStores(Matmul(12 * 13, 64, sums, rows, 16), target)[0];
+    return EstimateStore(s, target, 1).l2_us;
+  };
+  EXPECT_GT(l2_us(13, 1024), 1.5 * l2_us(12, 1024));
+  EXPECT_LT(l2_us(13, 1040), 1.1 * l2_us(12, 1040));
+}
+
+// acc[p, v] += x[2 (8 o + p) + k, c] * w[k, c, v], with x read only inside 0 .. 63 if `padded`.
+StoreEstimate Window(int64_t channels, bool padded) {
+  tir::Function f;
+  auto buffer = [&](std::vector<int64_t> shape, tir::Scope scope) {
+    tir::Buffer b;
+    b.shape = std::move(shape);
+    b.scope = scope;
+    b.param = static_cast<int>(f.buffers.size());
+    f.buffers.push_back(b);
+  };
+  buffer({80, channels}, tir::Scope::kParam);
+  buffer({3, channels, 16}, tir::Scope::kParam);
+  buffer({8, 16}, tir::Scope::kRegister);
+  Expr o = tir::Var(0, "o"), k = tir::Var(1, "k"), c = tir::Var(2, "c"), p = tir::Var(3, "p"),
+       v = tir::Var(4, "v");
+  f.next_var = 5;
+  const Expr at = (o * tir::Index(8) + p) * tir::Index(2) + k;
+  Expr xi[2] = {at, c}, wi[3] = {k, c, v}, ai[2] = {p, v};
+  const Expr inside = padded ? tir::Lt(at, tir::Index(64)) : Expr();
+  tir::Stmt s =
+      tir::Store(2, {p, v},
+                 tir::Load(2, DType::kFloat32, ai) +
+                     tir::Load(0, DType::kFloat32, xi, inside) * tir::Load(1, DType::kFloat32, wi));
+  s = tir::For(p, 0, 8, Bind::kUnroll, tir::For(v, 0, 16, Bind::kVector, s));
+  s = tir::For(k, 0, 3, Bind::kSerial, tir::For(c, 0, channels, Bind::kSerial, s));
+  f.body = tir::For(o, 0, 4, Bind::kSerial, s);
+  return EstimateStore(ViewStores(f, Avx512())[0], Avx512(), 1);
+}
+
+// Whether a window lies in padding is asked once for all channels under it.
+TEST(Prior, PaddingReadInPlaceCostsWhereChannelsAreFew) {
+  EXPECT_GT(Window(3, true).compute_us, 1.5 * Window(3, false).compute_us);
+  EXPECT_LT(Window(256, true).compute_us, 1.1 * Window(256, false).compute_us);
+}
+
+// The same multiply-adds take longer in a body of many instructions.
+TEST(Prior, LongBodiesTakeLonger) {
+  auto cycles = [](int64_t rows, const PriorConstants& constants) {
+    const StoreView s = ViewStores(Matmul(1024, 16, 64, rows, 16), Avx512())[0];
+    return EstimateStore(s, Avx512(), 1, constants).body_cycles;
+  };
+  PriorConstants other;
+  other.long_cost = 0;
+  EXPECT_EQ(cycles(32, {}), cycles(32, other));
+  EXPECT_DOUBLE_EQ(cycles(128, {}), (1 + PriorConstants().long_cost) * cycles(128, other));
+}
+
 }  // namespace
 }  // namespace temper::costmodel
