@@ -2,124 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+
+#include "costmodel/per_thread.h"
+#include "costmodel/torn_lines.h"
 
 namespace temper::costmodel {
 namespace {
 
 using tir::Bind;
 using tir::Scope;
-
-bool InRegisters(const AccessView& a) { return a.scope == Scope::kRegister; }
-
-constexpr int64_t kWayBytes = 4096;  // of the first level: sets times a line
-
-// Whether what the loops from `level` on touch of an access (but for `vector`, whose lanes are
-// neighbours) does not fit the sets of the first level in which it lies: rows a power of two apart
-// lie in few of them.
-bool Crowded(const StoreView& s, const AccessView& a, size_t level, const Target& target,
-             int vector = -1) {
-  if (InRegisters(a)) return false;
-  const double ways = static_cast<double>(target.l1_bytes) / kWayBytes;
-  if (a.footprint[level].lines <= ways) return false;
-  // Runs of neighbours, and how far apart they are: loops by their strides.
-  std::array<std::pair<double, double>, kMaxLoops> loops;  // bytes of a step, steps
-  size_t n = 0;
-  for (size_t l = level; l < s.loops.size(); ++l) {
-    const double bytes = std::abs(a.stride[l]) * a.element_bytes;
-    if (bytes == 0 || s.loops[l].extent <= 1 || static_cast<int>(l) == vector) continue;
-    loops[n++] = {bytes, static_cast<double>(s.loops[l].extent)};
-  }
-  std::sort(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(n));
-  const auto line = static_cast<double>(target.line_bytes);
-  double run =
-      vector < 0 ? a.element_bytes : static_cast<double>(s.loops[vector].extent) * a.element_bytes;
-  double places = 1;
-  int64_t apart = kWayBytes;
-  for (size_t i = 0; i < n; ++i) {
-    const auto [bytes, steps] = loops[i];
-    if (bytes <= std::max(run, line)) {
-      run += bytes * (steps - 1);
-    } else {
-      if (bytes != std::floor(bytes)) return false;
-      apart = std::gcd(static_cast<int64_t>(bytes), apart);
-      places *= steps;
-    }
-  }
-  const double lines_of_run = std::ceil(run / line);
-  const double sets_of_way = kWayBytes / line;
-  const double sets = std::min(places, static_cast<double>(kWayBytes / apart)) *
-                      std::min(lines_of_run, std::max(1.0, static_cast<double>(apart) / line));
-  const double lines = std::min(places * lines_of_run, a.footprint[level].lines);
-  return lines > ways * std::min(sets, sets_of_way);
-}
-
-// The loops of a store as one of `workers` threads runs them.
-struct PerThread {
-  const StoreView& s;
-  double workers = 1;
-  size_t first = 0, last = 0;  // the parallel loops are first .. last - 1
-
-  PerThread(const StoreView& store, int threads) : s(store) {
-    double parallel = 1;
-    while (first < s.loops.size() && s.loops[first].bind != Bind::kParallel) ++first;
-    for (last = first; last < s.loops.size() && s.loops[last].bind == Bind::kParallel; ++last) {
-      parallel *= static_cast<double>(s.loops[last].extent);
-    }
-    if (parallel > 1 && threads > 1) {
-      workers = parallel / std::ceil(parallel / threads);
-    } else {
-      first = last = 0;
-    }
-  }
-
-  // Lines touched with loops from `level` on running; never a level between parallel loops.
-  double Lines(const AccessView& a, size_t level) const {
-    if (InRegisters(a)) return 0;
-    const double lines = a.footprint[level].lines;
-    if (level >= last) return lines;
-    for (size_t l = first; l < last; ++l) {
-      if (a.stride[l] != 0) return std::max(a.footprint[last].lines, lines / workers);
-    }
-    return lines;
-  }
-
-  double Bytes(size_t level, const Target& target) const {
-    double bytes = 0;
-    for (const AccessView& a : s.accesses) bytes += Lines(a, level) * target.line_bytes;
-    return bytes;
-  }
-
-  // The next level outwards: a thread's share of the parallel loops is one step.
-  size_t Around(size_t level) const { return level == last && first < last ? first : level - 1; }
-
-  // The outermost level whose nest fits `capacity` bytes and, outside of `body`, the sets of the
-  // first level.
-  size_t Fitting(double capacity, const Target& target, size_t body = 0) const {
-    size_t level = s.loops.size();
-    while (level > 0 && Bytes(Around(level), target) <= capacity &&
-           !(Around(level) < body && AnyCrowded(Around(level), target))) {
-      level = Around(level);
-    }
-    return level;
-  }
-
-  bool AnyCrowded(size_t level, const Target& target) const {
-    return std::any_of(s.accesses.begin(), s.accesses.end(),
-                       [&](const AccessView& a) { return Crowded(s, a, level, target); });
-  }
-
-  // Lines that all threads move into a cache whose largest fitting nest starts at `level`: what one
-  // loop more touches, which counts what stays from iteration to iteration once, times the loops
-  // around.
-  double Moved(const AccessView& a, size_t level) const {
-    if (level == 0) return Lines(a, 0) * workers;
-    level = Around(level);
-    double times = level < last ? workers : 1;
-    for (size_t l = 0; l < level; ++l) times *= static_cast<double>(s.loops[l].extent);
-    return Lines(a, level) * times;
-  }
-};
 
 double IterationsInside(const StoreView& s, size_t level) {
   double n = 1;
@@ -486,10 +377,12 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
     std::array<double, 3> lines = {nest.Moved(a, l1), l2 == 0 ? 0 : nest.Moved(a, l2),
                                    l3 == 0 ? 0 : nest.Moved(a, l3)};
     if (a.scope == Scope::kParam || a.scope == Scope::kWorkspace) {
-      // What is touched for the first time; memory gives each line once, whoever asks.
+      // What is touched for the first time: each thread asks for itself, and none is far enough
+      // ahead of the others that they would find it in a cache, shared or not.
       const Level before = Before(a, target, nest.workers, c);
-      if (before >= Level::kL3) lines[1] = std::max(lines[1], nest.Lines(a, 0) * nest.workers);
-      if (before >= Level::kMemory) lines[2] = std::max(lines[2], a.footprint[0].lines);
+      const double touched = nest.Lines(a, 0) * nest.workers;
+      if (before >= Level::kL3) lines[1] = std::max(lines[1], touched);
+      if (before >= Level::kMemory) lines[2] = std::max(lines[2], touched);
       lines[0] = std::max(lines[0], trips * Aliased(s, a, body, target));
     }
     for (double& n : lines) n *= ways;
@@ -526,6 +419,8 @@ double EstimateProgram(const std::vector<StoreView>& stores, const Target& targe
   estimates->clear();
   for (const StoreView& s : stores) {
     StoreEstimate e = EstimateStore(s, target, threads, c);
+    e.torn_us = TornLines(s, target, threads) * c.torn_ns * 1e-3;
+    e.total_us += e.torn_us;
     for (const LoopView& loop : s.loops) {
       if (threads <= 1 || loop.bind != Bind::kParallel || e.parallel <= 1) continue;
       if (loop.var != started) {

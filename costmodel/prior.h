@@ -5,7 +5,8 @@
 // peak is two multiply-adds a cycle. Traffic into each cache: the lines that the largest loop nest
 // fitting it touches, once for each iteration around, at the rates of the target; all for one
 // thread: what the parallel loop moves is shared out, what it does not move each core reads itself,
-// and what lies behind the second-level cache is shared by them.
+// from memory too, and what lies behind the second-level cache is shared by them. Lines that
+// several threads write (torn_lines.h) are waited for.
 //
 // A kernel is taken to stand in a model: what it touches first comes from where the model left it.
 // Constants were pushed out by other kernels' (from a megabyte on out of all caches, as
@@ -47,6 +48,7 @@ struct StoreEstimate {
   double parallel = 1;           // iterations of the parallel loop
   // Microseconds on the schedule's threads.
   double compute_us = 0, l2_us = 0, l3_us = 0, memory_us = 0, total_us = 0;
+  double torn_us = 0;  // of lines that several threads write: 0 but in EstimateProgram
   // Per access of the store: lines that all threads move into L1, L2 and L3.
   std::vector<std::array<double, 3>> traffic;
   // Iterations of the loop nest that fits L1 and L2.
@@ -63,6 +65,7 @@ struct PriorConstants {
   double shown = 0.08;       // of the lesser costs, how much the largest one does not hide
   double window = 400;       // instructions that a core looks ahead of the oldest one
   double memory_ns = 100;    // until a line comes from memory
+  double torn_ns = 12;       // of a line that two threads write, while others do too
   double ahead_used = 0.5;   // of the lines that a prefetch is ahead, how many travel
   double near_bytes = 2048;  // a prefetch so far ahead suits the third level
   double far_bytes = 6144;   // and up to so far

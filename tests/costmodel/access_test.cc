@@ -6,7 +6,9 @@
 #include <functional>
 
 #include "costmodel/features.h"
+#include "costmodel/per_thread.h"
 #include "costmodel/prior.h"
+#include "costmodel/torn_lines.h"
 
 namespace temper::costmodel {
 namespace {
@@ -331,6 +333,70 @@ TEST(Prior, StartsAParallelLoopOnceForAllItsStores) {
   slow.rates = RatesOf(slow);
   slow.rates.handoff_ns += 5000;
   EXPECT_NEAR(EstimateProgram(stores, slow, 2, &estimates), us + 10, 1e-6);
+}
+
+// The same with columns of tiles in parallel.
+tir::Function ColumnsInParallel(tir::Function f) {
+  const tir::Stmt io = f.body, jo = io->body();
+  f.body = tir::For(jo->var, 0, jo->extent, Bind::kParallel,
+                    tir::For(io->var, 0, io->extent, Bind::kSerial, jo->body()));
+  return f;
+}
+
+TEST(Prior, ThreadsWaitForLinesThatTheyBothWrite) {
+  const Target t = Avx512();
+  auto torn = [&](const tir::Function& f, int threads) {
+    return TornLines(ViewStores(f, t)[0], t, threads);
+  };
+  // Columns shared out: a line of each row of 500 is written by both, none of rows of 512.
+  EXPECT_EQ(torn(ColumnsInParallel(Matmul(512, 488, 64, 8, 4)), 2), 512);
+  EXPECT_EQ(torn(ColumnsInParallel(Matmul(512, 512, 64, 8, 4)), 2), 0);
+  EXPECT_EQ(torn(ColumnsInParallel(Matmul(512, 488, 64, 8, 4)), 1), 0);
+  // Rows shared out: none but at the border.
+  EXPECT_LE(torn(InParallel(Matmul(512, 488, 64, 8, 4)), 2), 1);
+  std::vector<StoreEstimate> estimates;
+  const auto stores = ViewStores(ColumnsInParallel(Matmul(512, 488, 64, 8, 4)), t);
+  EXPECT_GT(EstimateProgram(stores, t, 2, &estimates), 0);
+  EXPECT_NEAR(estimates[0].torn_us, 512 * PriorConstants().torn_ns * 1e-3, 1e-9);
+}
+
+TEST(Prior, OfFusedParallelLoopsTheSlowestIsSharedOut) {
+  // c[i, j] of 64 by 32 in parallel over i and 8 blocks of 4 j.
+  tir::Function f;
+  tir::Buffer c;
+  c.name = "c";
+  c.shape = {64, 32};
+  c.param = 0;
+  f.params = {0};
+  f.buffers = {c};
+  f.next_var = 2;
+  const Expr p = tir::Var(0, "p"), j = tir::Var(1, "j");
+  double share = 0;
+  auto dim_of_runs = [&](const Expr& row, const Expr& block) {
+    tir::Stmt s =
+        tir::Store(0, {row, block * tir::Index(4) + j}, tir::FloatImm(DType::kFloat32, 1));
+    f.body = tir::For(p, 0, 64 * 8, Bind::kParallel, tir::For(j, 0, 4, Bind::kUnroll, s));
+    const StoreView view = ViewStores(f, Avx512())[0];
+    share = PerThread(view, 2).Share(view.accesses[0]);
+    return PerThread(view, 2).DimOfRuns(view.accesses[0]);
+  };
+  EXPECT_EQ(dim_of_runs(tir::FloorDiv(p, tir::Index(8)), tir::FloorMod(p, tir::Index(8))), 0);
+  EXPECT_EQ(share, 0.5);
+  EXPECT_EQ(dim_of_runs(tir::FloorMod(p, tir::Index(64)), tir::FloorDiv(p, tir::Index(64))), 1);
+  EXPECT_EQ(share, 0.5);
+  EXPECT_EQ(dim_of_runs(tir::FloorMod(p, tir::Index(64)), tir::Index(0)),
+            -1);  // goes round 8 times
+  EXPECT_EQ(share, 1);
+}
+
+TEST(Prior, EachThreadReadsSharedWeightsFromMemoryItself) {
+  const int b = 1;
+  auto lines_from_memory = [&](const tir::Function& f) {
+    return EstimateStore(ViewStores(f, Avx512(), {&b, 1})[0], Avx512(), 2).traffic[2][2];
+  };
+  const double lines = 512 * 512 / 16;
+  EXPECT_NEAR(lines_from_memory(InParallel(Matmul(512, 512, 512, 8, 16))), 2 * lines, 1);
+  EXPECT_NEAR(lines_from_memory(ColumnsInParallel(Matmul(512, 512, 512, 8, 16))), lines, 1);
 }
 
 TEST(Prior, ConstantsComeFromMemoryAndActivationsFromACache) {

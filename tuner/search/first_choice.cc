@@ -1,12 +1,64 @@
 #include "tuner/search/first_choice.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "base/rng.h"
 
 namespace temper::tuner {
+namespace {
+
+constexpr int kClimb = 256;  // mutations of the best that are looked at
+
+// Improves one candidate, as long as another is better.
+class Climber {
+ public:
+  Climber(Describer& describer, const costmodel::CostModel& model, Scored start)
+      : describer_(describer), model_(model), best_(std::move(start)), tried_({best_.decision}) {}
+
+  // The best with each nest in turn as any other candidate has it: estimates of nests add up, so
+  // that what is best of each is best together, and chance seldom draws it so. Nests that were
+  // described once cost little.
+  void ExchangeNests(const std::vector<Scored>& donors) {
+    const std::vector<Knob>& knobs = describer_.space().knobs();
+    for (size_t first = 0, last = 0; first < knobs.size(); first = last) {
+      while (last < knobs.size() && knobs[last].nest == knobs[first].nest) ++last;
+      if (last - first == knobs.size()) break;  // no other nest
+      for (const Scored& donor : donors) {
+        Decision decision = best_.decision;
+        for (size_t k = first; k < last; ++k) decision[k] = donor.decision[k];
+        Try(std::move(decision));
+      }
+    }
+  }
+
+  void Mutate(Rng& rng) {
+    for (int i = 0; i < kClimb; ++i) Try(describer_.space().Mutate(best_.decision, rng));
+  }
+
+  Scored Take() { return std::move(best_); }
+
+ private:
+  void Try(Decision decision) {
+    if (!tried_.insert(decision).second) return;
+    schedule::Schedule schedule = describer_.space().Emit(decision);
+    auto features = describer_.Describe(schedule);
+    if (!features.ok()) return;
+    const costmodel::ProgramFeatures* described[] = {&*features};
+    const double score = model_.Predict(described)[0];
+    if (score <= best_.score) return;
+    best_ = {std::move(decision), std::move(schedule), *std::move(features), score};
+  }
+
+  Describer& describer_;
+  const costmodel::CostModel& model_;
+  Scored best_;
+  std::set<Decision> tried_;
+};
+
+}  // namespace
 
 std::optional<Scored> FirstChoice(std::span<Describer> describers,
                                   const costmodel::CostModel& model, int samples) {
@@ -19,8 +71,15 @@ std::optional<Scored> FirstChoice(std::span<Describer> describers,
   for (Describer& describer : describers) {
     Rng rng(1);
     std::vector<Scored> scored = Evolve(describer, model, {}, options, rng);
-    if (scored.empty() || (best && best->score >= scored[0].score)) continue;
-    best = std::move(scored[0]);
+    if (scored.empty()) continue;
+    Climber climber(describer, model, scored[0]);
+    // How threads share work out matters to each nest, and to how it is tiled.
+    if (describer.space().threads() > 1) {
+      climber.ExchangeNests(scored);
+      climber.Mutate(rng);
+    }
+    Scored found = climber.Take();
+    if (!best || best->score < found.score) best = std::move(found);
   }
   return best;
 }

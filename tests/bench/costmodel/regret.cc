@@ -34,6 +34,7 @@ const std::map<std::string, double PriorConstants::*> kConstants = {
     {"shown", &PriorConstants::shown},
     {"window", &PriorConstants::window},
     {"memory_ns", &PriorConstants::memory_ns},
+    {"torn_ns", &PriorConstants::torn_ns},
     {"ahead_used", &PriorConstants::ahead_used},
     {"call_cycles", &PriorConstants::call_cycles},
     {"loop_cycles", &PriorConstants::loop_cycles},

@@ -1,14 +1,15 @@
 // How good the prior is on this machine: random schedules and the best by the prior are built and
 // timed, a line a program.
 //
-//   prior_bench [SAMPLES] [MODEL.onnx] [NAME-PART] [--target NAME] [--picks N [--where KNOB=VALUE]]
-//               [--show]
+//   prior_bench [SAMPLES] [MODEL.onnx] [NAME-PART] [--target NAME] [--threads N]
+//               [--picks N [--where KNOB=VALUE]] [--show]
 //
 // Prints the rank correlation of the prior's estimate with the measured time, the time of the
 // prior's pick (median of the three best), and the best time of all. With --picks instead, of each
 // alternative the prior's first N: what it says of their stores in microseconds (of arithmetic, and
-// of lines from the second and third level and memory), and what was measured; with --where, of
-// random schedules that have this value of a knob.
+// of lines from the second and third level, memory and several threads), and what was measured;
+// with
+// --where, of random schedules that have this value of a knob.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -27,6 +28,7 @@
 #include "costmodel/prior.h"
 #include "costmodel/rank.h"
 #include "deploy/runtime/abi.h"
+#include "deploy/runtime/thread_pool.h"
 #include "tests/support/programs.h"
 #include "tuner/search/default_schedule.h"
 #include "tuner/search/evaluate.h"
@@ -61,14 +63,21 @@ Args MakeArgs(const tir::Function& f) {
   return args;
 }
 
+struct Bench {
+  Target target;
+  int threads = 1;
+  std::unique_ptr<codegen::Compiler> compiler;
+  std::unique_ptr<temper_pool, decltype(&temper_pool_destroy)> pool{nullptr, temper_pool_destroy};
+};
+
 // Microseconds of one run: the best of a few rounds. 0: it could not be built.
-double Measure(codegen::Compiler& compiler, const te::Program& program, const schedule::Schedule& s,
-               const Target& target) {
+double Measure(Bench& bench, const te::Program& program, const schedule::Schedule& s) {
+  const Target& target = bench.target;
   auto lowered = lower::LowerToLoops(program, s, target);
   if (!lowered.ok()) return 0;
   auto finished = lower::Finish(lowered->function, target);
   if (!finished.ok()) return 0;
-  auto code = compiler.CompileCandidate({"kernel_timed", &program, &*lowered, &*finished});
+  auto code = bench.compiler->CompileCandidate({"kernel_timed", &program, &*lowered, &*finished});
   if (!code.ok()) {
     fmt::print(stderr, "{}\n", code.status().message());
     return 0;
@@ -88,17 +97,15 @@ double Measure(codegen::Compiler& compiler, const te::Program& program, const sc
   std::vector<uint8_t> workspace(finished->workspace_bytes + 64);
   auto address = reinterpret_cast<uintptr_t>(workspace.data());
   void* scratch = workspace.data() + (64 - address % 64) % 64;
-  temper_context context{[](temper_context*, temper_parallel_body body, void* closure,
-                            int64_t count) { body(closure, 0, count); },
-                         nullptr, nullptr, nullptr};
+  temper_context* context = temper_pool_context(bench.pool.get());
   double best = 1e30;
-  info->kernel(&context, args.pointers.data(), scratch);
+  info->kernel(context, args.pointers.data(), scratch);
   for (int round = 0; round < 5; ++round) {
     int runs = 0;
     auto start = Clock::now();
     double seconds = 0;
     do {
-      info->kernel(&context, args.pointers.data(), scratch);
+      info->kernel(context, args.pointers.data(), scratch);
       ++runs;
       seconds = std::chrono::duration<double>(Clock::now() - start).count();
     } while (seconds < 1e-3);
@@ -108,17 +115,17 @@ double Measure(codegen::Compiler& compiler, const te::Program& program, const sc
   return best;
 }
 
-void Run(codegen::Compiler& compiler, const std::string& name, te::Program program,
-         const Target& target, int samples, bool show) {
+void Run(Bench& bench, const std::string& name, te::Program program, int samples, bool show) {
+  const Target& target = bench.target;
   program = te::Canonicalize(program);
-  tuner::Space space = tuner::Space::Create(program, target, 1);
+  tuner::Space space = tuner::Space::Create(program, target, bench.threads);
   auto model = costmodel::MakePriorModel();
   Rng rng(1);
   std::vector<double> predicted, measured;
   double best = 1e30;
   std::string best_text;
   auto time = [&](const schedule::Schedule& s, double prior) {
-    double us = Measure(compiler, program, s, target);
+    double us = Measure(bench, program, s);
     if (us <= 0) return us;
     predicted.push_back(prior);
     measured.push_back(us);
@@ -155,8 +162,8 @@ void Run(codegen::Compiler& compiler, const std::string& name, te::Program progr
       picks[picks.size() / 2], best, flops / best);
   fmt::print("    {}\n", best_text);
   // What a compile without records takes, all alternatives of the program considered.
-  schedule::Schedule picked = tuner::DefaultSchedule(program, target, 1);
-  double us = Measure(compiler, program, picked, target);
+  schedule::Schedule picked = tuner::DefaultSchedule(program, target, bench.threads);
+  double us = Measure(bench, program, picked);
   fmt::print("    without records: alternative {}, {:.1f} us\n", picked.alternative, us);
   std::fflush(stdout);
 }
@@ -182,12 +189,13 @@ std::vector<tuner::Scored> Where(const tuner::Space& space, const std::string& w
   return found;
 }
 
-void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program program,
-               const Target& target, int picks, const std::string& where) {
+void ShowPicks(Bench& bench, const std::string& name, te::Program program, int picks,
+               const std::string& where) {
+  const Target& target = bench.target;
   program = te::Canonicalize(program);
   fmt::print("{}\n", name);
   auto model = costmodel::MakePriorModel();
-  for (const tuner::Space& space : tuner::SpacesOf(program, target, 1)) {
+  for (const tuner::Space& space : tuner::SpacesOf(program, target, bench.threads)) {
     tuner::EvolutionOptions options;
     options.generations = 2;
     options.wild = 0;
@@ -199,7 +207,7 @@ void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program
       const schedule::Schedule& s = scored[i].schedule;
       fmt::print("  {} prior {:.1f} measured {:.1f} us:",
                  te::Name(static_cast<te::Alternative>(space.alternative())),
-                 scored[i].features.prior_us, Measure(compiler, program, s, target));
+                 scored[i].features.prior_us, Measure(bench, program, s));
       for (size_t k = 0; k < space.knobs().size(); ++k) {
         const tuner::Knob& knob = space.knobs()[k];
         if (knob.values.size() < 2) continue;
@@ -212,14 +220,19 @@ void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program
       for (const lower::Argument& a : lowered->arguments) {
         if (a.constant) constants.push_back(a.tensor);
       }
-      for (const auto& view : costmodel::ViewStores(lowered->function, target, constants)) {
-        const auto e = costmodel::EstimateStore(view, target, 1);
+      std::vector<costmodel::StoreEstimate> estimates;
+      const auto views = costmodel::ViewStores(lowered->function, target, constants);
+      costmodel::EstimateProgram(views, target, bench.threads, &estimates);
+      for (size_t v = 0; v < views.size(); ++v) {
+        const auto& view = views[v];
+        const auto& e = estimates[v];
         fmt::print(
-            "    {:16} {:8.1f}: compute {:8.1f} l2 {:6.1f} l3 {:6.1f} memory {:6.1f}; body "
-            "{:.1f} cycles, {} x {} registers {} + {}, last {:.3f} x {:.3f} guarded {:.3f}\n",
+            "    {:16} {:8.1f}: compute {:8.1f} l2 {:6.1f} l3 {:6.1f} memory {:6.1f} torn "
+            "{:5.1f}; "
+            "body {:.1f} cycles, {} x {} registers {} + {}, last {:.3f} x {:.3f} guarded {:.3f}\n",
             lowered->function.buffers[view.accesses[0].buffer].name, e.total_us, e.compute_us,
-            e.l2_us, e.l3_us, e.memory_us, e.body_cycles, e.unroll, e.lanes, e.result_vectors,
-            e.operand_vectors, view.last_work, view.last, view.guarded);
+            e.l2_us, e.l3_us, e.memory_us, e.torn_us, e.body_cycles, e.unroll, e.lanes,
+            e.result_vectors, e.operand_vectors, view.last_work, view.last, view.guarded);
       }
     }
   }
@@ -231,7 +244,7 @@ void ShowPicks(codegen::Compiler& compiler, const std::string& name, te::Program
 
 int main(int argc, char** argv) {
   using temper::testing::NamedProgram;
-  int samples = 30, picks = 0;
+  int samples = 30, picks = 0, threads = 1;
   std::string part, model, where, name = "native";
   bool show = false;
   for (int i = 1; i < argc; ++i) {
@@ -240,6 +253,8 @@ int main(int argc, char** argv) {
       show = true;
     } else if (arg == "--target" && i + 1 < argc) {
       name = argv[++i];
+    } else if (arg == "--threads" && i + 1 < argc) {
+      threads = std::stoi(argv[++i]);
     } else if (arg == "--picks" && i + 1 < argc) {
       picks = std::stoi(argv[++i]);
     } else if (arg == "--where" && i + 1 < argc) {
@@ -294,13 +309,19 @@ int main(int argc, char** argv) {
     return 1;
   }
   fmt::print("{}\n", temper::TargetText(target));
+  temper::Bench bench{target, threads, *std::move(compiler)};
+  bench.pool.reset(temper_pool_create(threads));
+  if (!bench.pool) {
+    fmt::print(stderr, "prior_bench: no {} threads\n", threads);
+    return 1;
+  }
   for (auto& p : programs) {
     if (p.name.find(part) == std::string::npos) continue;
     if (picks > 0) {
-      temper::ShowPicks(**compiler, p.name, p.program, target, picks, where);
+      temper::ShowPicks(bench, p.name, p.program, picks, where);
       continue;
     }
-    temper::Run(**compiler, p.name, p.program, target, samples, show);
+    temper::Run(bench, p.name, p.program, samples, show);
   }
   return 0;
 }
