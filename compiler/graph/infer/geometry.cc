@@ -57,12 +57,13 @@ Status InferCol2Im(InferContext& c) {
   }
   TEMPER_ASSIGN_OR_RETURN(const auto windows, ConvWindows(c, *image, *block));
   const std::optional<int64_t> taps = ElementCount(*block);
-  int64_t positions = 1;
-  for (const Window& w : windows) positions *= w.out;
+  Shape rows;
+  for (const Window& w : windows) rows.push_back(w.out);
+  const std::optional<int64_t> positions = ElementCount(rows);  // none where they overflow
   const Shape& x = c.shape(0);
-  if (!taps || *taps < 1 || x[1] % *taps != 0 || x[2] != positions) {
+  if (!taps || *taps < 1 || x[1] % *taps != 0 || !positions || x[2] != *positions) {
     return c.Error(fmt::format("{} does not fit blocks {} at {} positions", ShapeToString(x),
-                               ShapeToString(*block), positions));
+                               ShapeToString(*block), ShapeToString(rows)));
   }
   Shape out = {x[0], x[1] / *taps};
   out.insert(out.end(), image->begin(), image->end());

@@ -171,6 +171,9 @@ TEST(InferTest, Movement) {
       Infer("DequantizeLinear", {T({2}, DType::kInt64), T({})}),
       "DequantizeLinear 'n': its input must be quantized, to float8 or integers of at most 32 "
       "bits");
+  EXPECT_EQ(Infer("Col2Im", {T({1, 1, 4}), C({1 << 30, 1 << 30, 1 << 30}), C({1, 1, 1})}),
+            "Col2Im 'n': [1,1,4] does not fit blocks [1,1,1] at "
+            "[1073741824,1073741824,1073741824] positions");
   EXPECT_EQ(Infer("GatherND", {T({2, 4}), C({-2, 3})}), "float32[]");
   EXPECT_EQ(Infer("GatherND", {T({2, 4}), C({1, 4})}),
             "GatherND 'n': index 4 is out of range for dimension 1 of [2,4]");
