@@ -24,8 +24,8 @@ struct KernelSource {
 
 struct ObjectCode {
   std::vector<uint8_t> elf;  // a relocatable object
-  int64_t inner_spills =
-      0;  // accesses of spilled vectors in innermost loops that consist of them to a fifth
+  // Accesses of spilled vectors in innermost loops that consist of them to a fifth.
+  int64_t inner_spills = 0;
 };
 
 // A compiler for one target; keep it, making one is costly. Not thread-safe; several may exist.

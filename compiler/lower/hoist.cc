@@ -17,11 +17,6 @@ using tir::StmtKind;
 
 constexpr size_t kMost = 8;  // variables of one loop, which want a register each
 
-bool HoldsLoop(const Stmt& s) {
-  return s->kind == StmtKind::kFor ||
-         std::any_of(s->children.begin(), s->children.end(), HoldsLoop);
-}
-
 class Hoister {
  public:
   explicit Hoister(tir::Function* function) : function_(*function) {}

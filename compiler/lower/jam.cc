@@ -23,10 +23,6 @@ struct Uses {
   }
 };
 
-bool Meet(const Buffers& a, const Buffers& b) {
-  return std::any_of(a.begin(), a.end(), [&](int buffer) { return Has(b, buffer); });
-}
-
 bool Independent(const Uses& a, const Uses& b) {
   return !Meet(a.writes, b.reads) && !Meet(a.reads, b.writes) && !Meet(a.writes, b.writes);
 }

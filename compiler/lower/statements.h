@@ -26,10 +26,19 @@ inline tir::Stmt WithChildren(const tir::Stmt& s, std::vector<tir::Stmt> childre
   return copy;
 }
 
+inline bool HoldsLoop(const tir::Stmt& s) {
+  return s->kind == tir::StmtKind::kFor ||
+         std::any_of(s->children.begin(), s->children.end(), HoldsLoop);
+}
+
 using Buffers = std::vector<int>;  // by number
 
 inline bool Has(const Buffers& buffers, int b) {
   return std::find(buffers.begin(), buffers.end(), b) != buffers.end();
+}
+
+inline bool Meet(const Buffers& a, const Buffers& b) {
+  return std::any_of(a.begin(), a.end(), [&](int buffer) { return Has(b, buffer); });
 }
 
 inline void AddLoads(const tir::Expr& value, Buffers* out) {
@@ -59,7 +68,7 @@ inline bool Touches(const tir::Stmt& s, int buffer) {
 inline bool WritesAny(const tir::Stmt& s, const Buffers& buffers) {
   Buffers written;
   AddWrites(s, &written);
-  return std::any_of(written.begin(), written.end(), [&](int b) { return Has(buffers, b); });
+  return Meet(written, buffers);
 }
 
 }  // namespace temper::lower

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "compiler/te/rewrite.h"
+
 namespace temper::schedule {
 namespace {
 
@@ -80,16 +82,6 @@ te::Stage PackStage(te::Program& p, const Step& step) {
   return s;
 }
 
-void InsertStage(te::Program& p, int position, te::Stage stage, te::Tensor tensor) {
-  stage.tensor = static_cast<int>(p.tensors.size());
-  tensor.producer = position;
-  for (te::Tensor& t : p.tensors) {
-    if (t.producer >= position) ++t.producer;
-  }
-  p.tensors.push_back(std::move(tensor));
-  p.stages.insert(p.stages.begin() + position, std::move(stage));
-}
-
 bool Reads(const Expr& body, int tensor) {
   bool reads = false;
   tir::Visit(body, [&](const Expr& e) {
@@ -113,13 +105,7 @@ Status ApplyPack(te::Program& p, const Step& step, size_t number) {
     return FailedPrecondition(
         fmt::format("step {}: no stage reads tensor {}", number, step.target));
   }
-  te::Stage stage = PackStage(p, step);
-  te::Tensor packed;
-  packed.name = stage.name;
-  packed.dtype = p.tensors[step.target].dtype;
-  for (const PackDim& d : step.dims) packed.shape.push_back(d.extent);
-  InsertStage(p, reader, std::move(stage), std::move(packed));
-  int id = static_cast<int>(p.tensors.size()) - 1;
+  const int id = te::InsertStage(p, reader, PackStage(p, step));
   for (size_t s = reader + 1; s < p.stages.size(); ++s) {
     if (!Reads(p.stages[s].body, step.target)) continue;
     p.stages[s].body = tir::Rewrite(p.stages[s].body, [&](const Expr& e) -> Expr {
@@ -149,10 +135,6 @@ Status ApplyWriteCache(te::Program& p, const Step& step, size_t number) {
   }
   te::Stage cache = original;
   cache.name += ".cache";
-  te::Tensor tensor;
-  tensor.name = cache.name;
-  tensor.dtype = p.tensors[original.tensor].dtype;
-  tensor.shape = p.tensors[original.tensor].shape;
   te::Stage copy;
   copy.name = original.name;
   copy.tensor = original.tensor;
@@ -163,8 +145,7 @@ Status ApplyWriteCache(te::Program& p, const Step& step, size_t number) {
     index.push_back(v);
   }
   int position = step.target;
-  InsertStage(p, position, std::move(cache), std::move(tensor));
-  copy.body = p.Read(static_cast<int>(p.tensors.size()) - 1, index);
+  copy.body = p.Read(te::InsertStage(p, position, std::move(cache)), index);
   p.stages[position + 1] = std::move(copy);
   return OkStatus();
 }
@@ -224,24 +205,8 @@ Status ApplySplitReduction(te::Program& p, const Step& step, size_t number) {
     parts.body = tir::Select(tir::Lt(at, tir::Index(split.extent)), parts.body,
                              te::Identity(original.combiner, dtype));
   }
-  te::Tensor tensor;
-  tensor.name = parts.name;
-  tensor.dtype = dtype;
-  tensor.shape = p.tensors[original.tensor].shape;
-  tensor.shape.push_back(step.parts);
-  te::Stage rest;
-  rest.name = original.name;
-  rest.tensor = original.tensor;
-  rest.combiner = original.combiner;
-  std::vector<Expr> index;
-  for (const te::Axis& a : original.spatial) {
-    rest.spatial.push_back({p.NewVar("c"), a.extent});
-    index.push_back(rest.spatial.back().var);
-  }
-  rest.reduce.push_back({p.NewVar("p"), step.parts});
-  index.push_back(rest.reduce.back().var);
-  InsertStage(p, step.target, std::move(parts), std::move(tensor));
-  rest.body = p.Read(static_cast<int>(p.tensors.size()) - 1, index);
+  te::CombineParts(p, step.target, std::move(parts));
+  te::Stage& rest = p.stages[step.target + 1];
   // An extreme that passes NaN over does so in its parts too: said again, it spares the combination
   // of the lanes the search for NaN.
   if (PassesOverNan(original)) {
@@ -250,7 +215,6 @@ Status ApplySplitReduction(te::Program& p, const Step& step, size_t number) {
     const Expr beyond = max ? tir::Lt(least, rest.body) : tir::Lt(rest.body, least);
     rest.body = tir::Select(beyond, rest.body, least);
   }
-  p.stages[step.target + 1] = std::move(rest);
   return OkStatus();
 }
 

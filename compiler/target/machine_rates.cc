@@ -115,6 +115,11 @@ double HandoffSeconds(const Clock& clock) {
   return best;
 }
 
+char* FirstLine(std::vector<char>& buffer) {
+  const auto address = reinterpret_cast<uintptr_t>(buffer.data());
+  return buffer.data() + (kLineBytes - address % kLineBytes) % kLineBytes;
+}
+
 }  // namespace
 
 Level LevelOf(const Target& machine, int threads, double bytes) {
@@ -156,8 +161,7 @@ double RateMeter::Move(Level level, Traffic traffic, double seconds) {
   const bool wide = __builtin_cpu_supports("avx512f") != 0, reads = traffic == Traffic::kRead;
   const auto copy = reads ? (wide ? ReadAvx512 : ReadBaseline) : (wide ? CopyAvx512 : CopyBaseline);
   return OnThreads(threads_, [&](int t) {
-    char* base = buffers_[t].data();
-    base += (kLineBytes - reinterpret_cast<uintptr_t>(base) % kLineBytes) % kLineBytes;
+    char* base = FirstLine(buffers_[t]);
     const size_t half = reads ? bytes : bytes / 2, lines = half / kLineBytes;
     const bool near = level != Level::kMemory;
     if (near) copy(base, base + half, lines);  // brings them there
@@ -191,15 +195,11 @@ double RateMeter::MeasureCopy(double bytes) {
   constexpr size_t kApart = 33 * kLineBytes;
   const auto lines = std::max<size_t>(static_cast<size_t>(bytes / threads_ / 2) / kLineBytes, 1);
   const auto copy = __builtin_cpu_supports("avx512f") != 0 ? CopyAvx512 : CopyBaseline;
-  auto aligned = [](std::vector<char>& buffer) {
-    const auto address = reinterpret_cast<uintptr_t>(buffer.data());
-    return buffer.data() + (kLineBytes - address % kLineBytes) % kLineBytes;
-  };
   return OnThreads(threads_, [&](int) {
     std::vector<char> from((lines + 1) * kLineBytes, 1);
     std::vector<char> to((lines + 1) * kLineBytes + kApart, 1);
-    const char* source = aligned(from);
-    char* result = aligned(to) + kApart;
+    const char* source = FirstLine(from);
+    char* result = FirstLine(to) + kApart;
     copy(source, result, lines);
     const size_t repeats = std::max<size_t>(1, kPieceLines / 16 / lines);
     return PieceRate(kSeconds, 0.5, clock_, [&] {

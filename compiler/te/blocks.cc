@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
+
+#include "compiler/te/rewrite.h"
 
 namespace temper::te {
 namespace {
@@ -72,33 +75,7 @@ Result<Program> MakeBlocks(const Program& program) {
     blocks.body = tir::Select(tir::Lt(at, tir::Index(axis.extent)), blocks.body,
                               Identity(original.combiner, dtype));
   }
-  blocks.tensor = static_cast<int>(p.tensors.size());
-  Tensor partial;
-  partial.name = blocks.name;
-  partial.dtype = dtype;
-  partial.shape = p.tensors[original.tensor].shape;
-  partial.shape.push_back(found->blocks);
-  for (Tensor& t : p.tensors) {
-    if (t.producer >= static_cast<int>(found->stage)) ++t.producer;
-  }
-  partial.producer = static_cast<int>(found->stage);
-  p.tensors.push_back(std::move(partial));
-
-  Stage rest;
-  rest.name = original.name;
-  rest.tensor = original.tensor;
-  rest.combiner = original.combiner;
-  std::vector<Expr> index;
-  for (const Axis& a : original.spatial) {
-    rest.spatial.push_back({p.NewVar("c"), a.extent});
-    index.push_back(rest.spatial.back().var);
-  }
-  rest.reduce.push_back({p.NewVar("b"), found->blocks});
-  index.push_back(rest.reduce.back().var);
-  rest.body = p.Read(blocks.tensor, index);
-  const auto place = p.stages.begin() + static_cast<std::ptrdiff_t>(found->stage);
-  *place = std::move(rest);
-  p.stages.insert(p.stages.begin() + static_cast<std::ptrdiff_t>(found->stage), std::move(blocks));
+  CombineParts(p, found->stage, std::move(blocks));
   return p;
 }
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/te/rewrite.h"
+
 namespace temper::te {
 namespace {
 
@@ -21,15 +23,6 @@ struct Found {
   int image = 0;     // which factor of the body
   size_t inner = 0;  // the reduction axis along which the image is contiguous
 };
-
-bool Uses(const Expr& e, const Axis& axis) {
-  bool uses = false;
-  tir::Visit(e, [&](const Expr& n) {
-    uses |= n->kind() == ExprKind::kVar && n->var_id() == axis.var->var_id();
-    return !uses;
-  });
-  return uses;
-}
 
 // Axes of extent 1 move nothing.
 bool UsesAny(const Expr& e, const std::vector<Axis>& axes) {
@@ -76,22 +69,6 @@ std::optional<Found> Find(const Program& p) {
     if (auto found = MatchStage(p, s)) return found;
   }
   return {};
-}
-
-// Puts a stage before stage `at`; its tensor's number.
-int InsertStage(Program& p, size_t at, Stage stage) {
-  Tensor t;
-  t.name = stage.name;
-  t.dtype = stage.body->type().dtype;
-  for (const Axis& a : stage.spatial) t.shape.push_back(a.extent);
-  for (Tensor& other : p.tensors) {
-    if (other.producer >= static_cast<int>(at)) ++other.producer;
-  }
-  t.producer = static_cast<int>(at);
-  stage.tensor = static_cast<int>(p.tensors.size());
-  p.tensors.push_back(std::move(t));
-  p.stages.insert(p.stages.begin() + static_cast<std::ptrdiff_t>(at), std::move(stage));
-  return p.stages[at].tensor;
 }
 
 }  // namespace

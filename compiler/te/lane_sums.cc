@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/te/rewrite.h"
+
 namespace temper::te {
 namespace {
 
@@ -20,15 +22,6 @@ struct Found {
 
 bool IsVar(const Expr& e, const Axis& axis) {
   return e->kind() == ExprKind::kVar && e->var_id() == axis.var->var_id();
-}
-
-bool Uses(const Expr& e, const Axis& axis) {
-  bool uses = false;
-  tir::Visit(e, [&](const Expr& n) {
-    uses |= IsVar(n, axis);
-    return !uses;
-  });
-  return uses;
 }
 
 // Whether one index is the axis alone, and no other has it.
@@ -89,32 +82,7 @@ Result<Program> MakeLaneSums(const Program& program) {
   std::vector<Expr> map(p.next_var);
   map[axis.var->var_id()] = parts.reduce[0].var * tir::Index(found->lanes) + lane;
   parts.body = tir::Substitute(original.body, map);
-  parts.tensor = static_cast<int>(p.tensors.size());
-  Tensor partial;
-  partial.name = parts.name;
-  partial.dtype = p.tensors[original.tensor].dtype;
-  for (const Axis& a : parts.spatial) partial.shape.push_back(a.extent);
-  for (Tensor& t : p.tensors) {
-    if (t.producer >= static_cast<int>(found->stage)) ++t.producer;
-  }
-  partial.producer = static_cast<int>(found->stage);
-  p.tensors.push_back(std::move(partial));
-
-  Stage rest;
-  rest.name = original.name;
-  rest.tensor = original.tensor;
-  rest.combiner = original.combiner;
-  std::vector<Expr> index;
-  for (const Axis& a : original.spatial) {
-    rest.spatial.push_back({p.NewVar("c"), a.extent});
-    index.push_back(rest.spatial.back().var);
-  }
-  rest.reduce.push_back({p.NewVar("l"), found->lanes});
-  index.push_back(rest.reduce.back().var);
-  rest.body = p.Read(parts.tensor, index);
-  const auto place = p.stages.begin() + static_cast<std::ptrdiff_t>(found->stage);
-  *place = std::move(rest);
-  p.stages.insert(p.stages.begin() + static_cast<std::ptrdiff_t>(found->stage), std::move(parts));
+  CombineParts(p, found->stage, std::move(parts));
   return p;
 }
 

@@ -15,8 +15,7 @@ namespace temper::tools {
 namespace {
 
 constexpr double kTurnSeconds = 0.2;
-constexpr size_t kMostCopies =
-    32;  // sizes of which a copy is timed; of others a level's rate counts
+constexpr size_t kMostCopies = 32;  // sizes timed so; of others a level's rate counts
 constexpr size_t kMinTurns = 3, kMaxTurns = 10'000, kMaxRunsInATurn = 100'000;
 
 double Median(std::vector<double> values) {

@@ -7,6 +7,8 @@
 #include <functional>
 #include <set>
 
+#include "compiler/lower/statements.h"
+
 namespace temper::codegen {
 namespace {
 
@@ -16,11 +18,6 @@ using tir::ExprKind;
 using tir::Scope;
 using tir::Stmt;
 using tir::StmtKind;
-
-bool ContainsLoop(const Stmt& s) {
-  if (s->kind == StmtKind::kFor) return true;
-  return std::any_of(s->children.begin(), s->children.end(), ContainsLoop);
-}
 
 // What a statement uses that is defined outside of it.
 struct Uses {
@@ -197,7 +194,7 @@ void KernelEmitter::EmitFor(const tir::StmtNode& s) {
     return;
   }
   Value* end = Emit(s.min + s.extent);
-  bool innermost = !ContainsLoop(s.body());
+  bool innermost = !lower::HoldsLoop(s.body());
   // A loop that may not run at all has no address that is surely good.
   if (innermost && constant) LoadPromoted(FindAccumulators(s));
   EmitCountedLoop(s.var, min, end, !constant, innermost, [&] { EmitStmt(s.body()); });

@@ -216,10 +216,7 @@ void ShowPicks(Bench& bench, const std::string& name, te::Program program, int p
       fmt::print("\n");
       auto lowered = lower::LowerToLoops(program, s, target);
       if (!lowered.ok()) continue;
-      std::vector<int> constants;
-      for (const lower::Argument& a : lowered->arguments) {
-        if (a.constant) constants.push_back(a.tensor);
-      }
+      const std::vector<int> constants = lower::ConstantBuffers(*lowered);
       std::vector<costmodel::StoreEstimate> estimates;
       const auto views = costmodel::ViewStores(lowered->function, target, constants);
       costmodel::EstimateProgram(views, target, bench.threads, &estimates);

@@ -8,6 +8,7 @@
 #include "compiler/tir/interpreter.h"
 #include "compiler/tir/printer.h"
 #include "compiler/tir/verify.h"
+#include "tests/compiler/lower/statements.h"
 
 namespace temper::lower {
 namespace {
@@ -21,17 +22,6 @@ using tir::StmtKind;
 
 constexpr int64_t kRows = 2, kColumns = 5;
 enum Buffer { kX, kY, kMean };
-
-Expr Read(int buffer, std::initializer_list<Expr> at) {
-  std::vector<Expr> indices(at);
-  return tir::Load(buffer, DType::kFloat32, indices);
-}
-
-int CountLets(const Stmt& s) {
-  int n = s->kind == StmtKind::kLet;
-  for (const Stmt& c : s->children) n += CountLets(c);
-  return n;
-}
 
 // for r: mean[r] = x[r, 0]; for r: for j: `inner`. The variables in front of the loop over j.
 int Hoisted(const std::function<Stmt(const Expr& r, const Expr& j)>& inner) {
@@ -58,7 +48,7 @@ int Hoisted(const std::function<Stmt(const Expr& r, const Expr& j)>& inner) {
   const std::vector<float> before = run();
   f = HoistScalars(f);
   EXPECT_EQ(run(), before) << tir::ToText(f);
-  return CountLets(f.body);
+  return Count(f.body, StmtKind::kLet);
 }
 
 TEST(HoistTest, AScalarOfTheRowIsAVariable) {

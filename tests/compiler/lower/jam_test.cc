@@ -6,6 +6,7 @@
 #include "compiler/tir/interpreter.h"
 #include "compiler/tir/printer.h"
 #include "compiler/tir/verify.h"
+#include "tests/compiler/lower/statements.h"
 
 namespace temper::lower {
 namespace {
@@ -19,17 +20,6 @@ using tir::StmtKind;
 
 constexpr int64_t kRows = 3, kColumns = 12, kLanes = 4;
 enum Buffer { kX, kY, kSum, kSquares, kSumParts, kSquareParts };
-
-int CountLoops(const Stmt& s) {
-  int n = s->kind == StmtKind::kFor;
-  for (const Stmt& c : s->children) n += CountLoops(c);
-  return n;
-}
-
-Expr Read(int buffer, std::initializer_list<Expr> at) {
-  std::vector<Expr> indices(at);
-  return tir::Load(buffer, DType::kFloat32, indices);
-}
 
 // sum[r] = the sum of x[r, j], squares[r] = that of x[r, j]^2 + more, both by parts in registers;
 // y[r] = sum[r] + squares[r].
@@ -95,13 +85,13 @@ struct TwoSums {
     f.body = tir::Block(std::move(all));
     for (int b : {kSum, kSquares}) f.body = tir::Allocate(b, f.body);
     const std::vector<float> before = Run();
-    const int loops = CountLoops(f.body);
+    const int loops = Count(f.body, StmtKind::kFor);
     Target target;
     target.vector_bits = 128;
     target.vector_registers = registers;
     f = JamReductions(f, target);
     EXPECT_EQ(Run(), before) << tir::ToText(f);
-    return loops - CountLoops(f.body);
+    return loops - Count(f.body, StmtKind::kFor);
   }
 };
 

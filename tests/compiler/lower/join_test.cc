@@ -8,6 +8,7 @@
 #include "compiler/tir/interpreter.h"
 #include "compiler/tir/printer.h"
 #include "compiler/tir/verify.h"
+#include "tests/compiler/lower/statements.h"
 
 namespace temper::lower {
 namespace {
@@ -21,12 +22,6 @@ using tir::StmtKind;
 
 constexpr int64_t kRows = 3, kColumns = 8;
 enum Buffer { kX, kY, kE, kSums, kOther };
-
-int CountLoops(const Stmt& s) {
-  int n = s->kind == StmtKind::kFor;
-  for (const Stmt& c : s->children) n += CountLoops(c);
-  return n;
-}
 
 // e[r, j] = 2 x[r, j]; sums[r] = the sum of e[r, f(j)] for j below `read_columns`;
 // y[r] = sums[r] + e[r, 0].
@@ -50,11 +45,6 @@ struct TwoNests {
     f.params = {kX, kY};
     for (Expr& v : r) v = tir::Var(f.next_var++, "r");
     for (Expr& v : j) v = tir::Var(f.next_var++, "j");
-  }
-
-  static Expr Read(int buffer, std::initializer_list<Expr> at) {
-    std::vector<Expr> indices(at);
-    return tir::Load(buffer, DType::kFloat32, indices);
   }
 
   void Build() {
@@ -91,7 +81,7 @@ struct TwoNests {
     const std::vector<float> before = Run();
     f = JoinLoops(f);
     EXPECT_EQ(Run(), before) << tir::ToText(f);
-    return CountLoops(f.body);
+    return Count(f.body, StmtKind::kFor);
   }
 };
 
@@ -117,7 +107,7 @@ TEST(JoinTest, WhatStandsBetweenMayUseOtherBuffers) {
 
 TEST(JoinTest, AReaderInBetweenStaysBehindTheNest) {
   TwoNests t;
-  t.between = {tir::Store(kOther, {Index(0), Index(0)}, TwoNests::Read(kE, {Index(1), Index(1)}))};
+  t.between = {tir::Store(kOther, {Index(0), Index(0)}, Read(kE, {Index(1), Index(1)}))};
   EXPECT_EQ(t.Joined(), 5);
 }
 

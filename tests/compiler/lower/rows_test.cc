@@ -11,6 +11,7 @@
 #include "compiler/tir/interpreter.h"
 #include "compiler/tir/printer.h"
 #include "compiler/tir/verify.h"
+#include "tests/compiler/lower/statements.h"
 #include "tests/support/small_programs.h"
 
 namespace temper::lower {
@@ -18,12 +19,6 @@ namespace {
 
 using tir::Stmt;
 using tir::StmtKind;
-
-int Count(const Stmt& s, StmtKind kind) {
-  int n = s->kind == kind;
-  for (const Stmt& c : s->children) n += Count(c, kind);
-  return n;
-}
 
 Target Avx512() {
   Target target;
