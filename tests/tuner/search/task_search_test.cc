@@ -17,12 +17,12 @@ namespace {
 Target Avx512() { return *ParseTarget("x86-64-v4"); }
 
 // A made-up machine on which what the prior likes is not quite what is fast: it wants tiles of
-// five.
+// two.
 double Time(const Scored& s) {
   double us = s.features.prior_us;
   for (const auto& stage : s.schedule.stages) {
     for (const auto& group : stage.groups) {
-      for (int64_t f : group.factors) us *= f == 5 ? 0.4 : 1;
+      for (int64_t f : group.factors) us *= f == 2 ? 0.4 : 1;
     }
   }
   return us;
@@ -82,26 +82,38 @@ TEST(TaskSearch, AnInfrastructureFaultMayBeTriedAgain) {
   EXPECT_TRUE(again[0].schedule == all[0].schedule);
 }
 
-TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
+// The best time that twelve rounds of 16 find, over that of what the prior likes best.
+double BestFound(costmodel::CostModel& model, uint64_t seed) {
   te::Program program = te::Canonicalize(testing::Conv({28, 28, 64, 64, 3, 2, 1}));
-  costmodel::BoostedOptions options;
-  auto model = costmodel::MakeBoostedModel(options);
-  TaskSearch search(SpacesOf(program, Avx512(), 1), 2);  // a seed that draws a five
+  TaskSearch search(SpacesOf(program, Avx512(), 1), seed);
   double first = 0, best = 1e30;
   for (int round = 0; round < 12; ++round) {
     std::vector<costmodel::Sample> samples;
-    for (const Scored& s : search.Propose(16, *model)) {
+    for (const Scored& s : search.Propose(16, model)) {
       double us = Time(s);
-      if (first == 0) first = us;  // of what the prior likes best
+      if (first == 0) first = us;
       best = std::min(best, us);
       search.Know(s.schedule, Outcome::kOk, us);
       samples.push_back({0, s.features, us});
     }
-    ASSERT_TRUE(model->Update(samples).ok());
+    EXPECT_TRUE(model.Update(samples).ok());
+    if (model.WantsTraining()) EXPECT_TRUE(model.Train().ok());
   }
-  EXPECT_LT(best, 0.6 * first);
-  ASSERT_FALSE(search.elites().empty());
-  EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
+  EXPECT_FALSE(search.elites().empty());
+  if (!search.elites().empty()) EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
+  return best / first;
+}
+
+TEST(TaskSearch, MeasurementsDriveItToWhatIsFast) {
+  double learned = 0, unlearned = 0;
+  for (uint64_t seed : {1, 2, 3, 4}) {
+    auto model = costmodel::MakeBoostedModel({});
+    learned += BestFound(*model, seed) / 4;
+    // Mutation of the best measured finds fast schedules by itself, but fewer.
+    unlearned += BestFound(*costmodel::MakePriorModel(), seed) / 4;
+  }
+  EXPECT_LT(learned, 0.3);
+  EXPECT_LT(learned, 0.7 * unlearned);
 }
 
 TEST(TaskSearch, HintsAreProposedFirstAndOnce) {
