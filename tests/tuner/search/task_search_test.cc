@@ -97,10 +97,14 @@ double BestFound(costmodel::CostModel& model, uint64_t seed) {
       samples.push_back({0, s.features, us});
     }
     EXPECT_TRUE(model.Update(samples).ok());
-    if (model.WantsTraining()) EXPECT_TRUE(model.Train().ok());
+    if (model.WantsTraining()) {
+      EXPECT_TRUE(model.Train().ok());
+    }
   }
   EXPECT_FALSE(search.elites().empty());
-  if (!search.elites().empty()) EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
+  if (!search.elites().empty()) {
+    EXPECT_DOUBLE_EQ(search.elites()[0].us, best);
+  }
   return best / first;
 }
 
