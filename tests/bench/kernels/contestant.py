@@ -1,8 +1,9 @@
 """One runtime in a process of its own: contestant.py RUNTIME THREADS FEEDS.npz MODEL...
 
 RUNTIME is temper (whose models are compiled), ort or openvino. Says "ready" when all models are
-loaded, then answers each line "INDEX SECONDS" with the microseconds of each run of that model, and
-"INDEX save FILE.npz" by writing the model's outputs there, in its order.
+loaded, then answers each line "INDEX SECONDS" with the microseconds of each run of that model, after
+runs of 20 ms that are not timed, and "INDEX save FILE.npz" by writing the model's outputs there, in
+its order. turns.py starts it.
 """
 
 import json
@@ -10,6 +11,8 @@ import sys
 import time
 
 import numpy as np
+
+WARM_SECONDS = 0.02
 
 
 def load(runtime, path, threads):
@@ -60,11 +63,14 @@ def main():
     for line in sys.stdin:
         index, request, *path = line.split(maxsplit=2)
         model, times = models[int(index)], []
-        outputs = model(feeds)
         if request == "save":
-            np.savez(path[0].strip(), *outputs)
+            np.savez(path[0].strip(), *model(feeds))
             print("[]", flush=True)
             continue
+        model(feeds)
+        end = time.perf_counter() + WARM_SECONDS
+        while time.perf_counter() < end:
+            model(feeds)
         end = time.perf_counter() + float(request)
         while not times or time.perf_counter() < end:
             start = time.perf_counter()

@@ -4,16 +4,25 @@
     kernels.py --bin build/bin --library-dir build/lib --db kernels.db --trials 64
                [--family conv ...] [--only NAME ...] [--threads 1] [--target native]
                [--peers-python PYTHON] [--peers ort,openvino] [--rounds 6] [--seconds 0.1]
-               [--inside] [--json FILE]
+               [--inside] [--keep FOLDER] [--prepare] [--json FILE]
 
 For each kernel: `temper tune --local` with the given budget on top of what the database holds
 (--trials 0: none), `temper compile`, `temper bench --profile`. *peak* is the share of the
 multiply-add peak and *bound* that of the roofline (multiply-adds and exponentials at the peak, or a
-copy of the same bytes), both of the heaviest kernel alone, in turns with the machine's rates. With --peers-python (a Python with numpy and the peers) the whole model, in the
-caller's layout, is timed in turns with each peer; where a runtime takes under 200 us, what it takes
-for an Identity model on the same tensors is subtracted. *ratio* is the faster peer's time by ours,
-the median over the rounds. With --inside, convolutions and pools stand behind another convolution in
-a channels-last network, and theirs is the kernel that is shown. Needs onnx and numpy.
+copy of the same bytes), both of the heaviest kernel alone, in turns with the machine's rates.
+
+With --peers-python (a Python with numpy and the peers) the whole model, in the caller's layout, is
+timed in turns with each peer (turns.py). *whole* is the faster peer's time by ours, the median over
+the rounds. Where the fastest of all takes under 200 us, an Identity model on the same tensors is
+timed in turns too; *less* is the same ratio with what Identity takes a runtime subtracted from its
+time, and *identity* the largest share that it has of a runtime's time. From half on a ratio of what
+is left says little: Identity copies on one thread what a kernel writes on all of them, and its
+jitter is as large as what is left. Such kernels count in the summary with *whole*.
+
+With --keep the compiled models stay in a folder and are made only where it lacks them; --prepare
+makes them and times nothing, so that what follows needs the quiet machine for timing alone. With
+--inside, convolutions and pools stand behind another convolution in a channels-last network, and
+theirs is the kernel that is shown. Needs onnx and numpy.
 """
 
 import argparse
@@ -28,9 +37,10 @@ import tempfile
 import families
 import numpy as np
 import onnx
+import turns
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL_US = 200
+MOST_IDENTITY = 0.5
 
 
 def parse():
@@ -49,8 +59,13 @@ def parse():
     p.add_argument("--rounds", type=int, default=6)
     p.add_argument("--seconds", type=float, default=0.1, help="of each turn")
     p.add_argument("--inside", action="store_true", help="as in a network; without peers")
+    p.add_argument("--keep", help="folder of the compiled models")
+    p.add_argument("--prepare", action="store_true", help="compile what --keep lacks, time nothing")
     p.add_argument("--json")
-    return p.parse_args()
+    flags = p.parse_args()
+    if flags.prepare and not flags.keep:
+        p.error("--prepare needs --keep")
+    return flags
 
 
 class Temper:
@@ -84,58 +99,74 @@ class Temper:
         return max(inside or result["kernels"], key=lambda k: (k["flops"], k["median_us"]))
 
 
-class Contest:
-    """Runtimes in turns, each a process with the kernel's model and the Identity model."""
-
-    def __init__(self, flags, models, feeds):
-        environment = dict(os.environ, PYTHONPATH=os.path.join(HERE, "../../../deploy/python"))
-        if flags.library_dir:
-            environment["TEMPER_LIBRARY_DIR"] = os.path.abspath(flags.library_dir)
-        self.flags = flags
-        self.processes = {}
-        for runtime, paths in models.items():
-            process = subprocess.Popen(
-                [flags.peers_python, f"{HERE}/contestant.py", runtime, str(flags.threads), feeds,
-                 *paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                env=environment)
-            self.processes[runtime] = process
-            if process.stdout.readline().strip() != "ready":
-                self.close()
-                raise RuntimeError(f"{runtime} cannot run {paths[0]}")
-
-    def time(self, runtime, index):
-        process = self.processes[runtime]
-        process.stdin.write(f"{index} {self.flags.seconds}\n")
-        process.stdin.flush()
-        return statistics.median(json.loads(process.stdout.readline()))
-
-    def ratios(self):
-        """Microseconds by runtime, and the faster peer's time by ours in each round."""
-        times = {runtime: [] for runtime in self.processes}
-        for number in range(self.flags.rounds):
-            order = list(self.processes)
-            for runtime in order if number % 2 == 0 else reversed(order):
-                us = self.time(runtime, 0)
-                if us < SMALL_US:
-                    us = max(us - self.time(runtime, 1), 0.1)
-                times[runtime].append(us)
-        peers = [r for r in times if r != "temper"]
-        ratios = [min(times[p][i] for p in peers) / times["temper"][i]
-                  for i in range(self.flags.rounds)]
-        return {r: statistics.median(t) for r, t in times.items()}, statistics.median(ratios)
-
-    def close(self):
-        for process in self.processes.values():
-            process.stdin.close()
-            process.wait()
+def compare(flags, models, feeds):
+    """Whole models in turns; by runtime a list of each model's file and the Identity model's."""
+    contestants = {}
+    try:
+        for kind, paths in models.items():
+            python = flags.peers_python
+            contestants[kind] = turns.Contestant(python, kind, flags.threads, feeds, paths,
+                                                 flags.library_dir)
+        return in_turns(flags, contestants)
+    finally:
+        for contestant in contestants.values():
+            contestant.close()
 
 
-def measure(flags, temper, folder, family, sizes):
+def in_turns(flags, contestants):
+    whole = {kind: [] for kind in contestants}
+    identity = {kind: [] for kind in contestants}
+    for number in range(flags.rounds):
+        order = list(contestants)
+        for kind in order if number % 2 == 0 else reversed(order):
+            turns.settle(contestants.values())
+            for index, times in enumerate((whole[kind], identity[kind])):
+                times.append(statistics.median(contestants[kind].ask(f"{index} {flags.seconds}")))
+    result = {"model_us": medians(whole), "whole": ratio(whole), "identity": 0.0}
+    result["ratio"] = result["whole"]
+    if min(result["model_us"].values()) < SMALL_US:
+        left = {kind: [max(a - b, 0.1) for a, b in zip(whole[kind], identity[kind])]
+                for kind in whole}
+        result["identity_us"] = medians(identity)
+        result["less"] = ratio(left)
+        result["identity"] = max(result["identity_us"][kind] / us
+                                 for kind, us in result["model_us"].items())
+        if result["identity"] < MOST_IDENTITY:
+            result["ratio"] = result["less"]
+    return result
+
+
+def medians(times):
+    return {kind: statistics.median(of_it) for kind, of_it in times.items()}
+
+
+def ratio(times):
+    """The faster peer's time by ours, the median over the rounds."""
+    best = [min(peers) for peers in zip(*(t for kind, t in times.items() if kind != "temper"))]
+    return statistics.median(theirs / ours for theirs, ours in zip(best, times["temper"]))
+
+
+def once(path, make):
+    if not os.path.exists(path):
+        make(path)
+
+
+def measure(flags, temper, folder, name, family, sizes):
     model, shapes = (families.make_inside if flags.inside else families.make)(family, sizes)
-    path, compiled = f"{folder}/kernel.onnx", f"{folder}/kernel.so"
+    path = f"{folder}/{name}{'.inside' if flags.inside else ''}.onnx"
+    compiled = f"{path[:-5]}.{flags.target}.{flags.threads}.so"
     onnx.save(model, path)
-    tuned = temper.tune(path)
-    temper.compile(path, compiled)
+    tuned = {"trials": 0, "seconds": 0.0}
+    if not os.path.exists(compiled):
+        tuned = temper.tune(path)
+        temper.compile(path, compiled)
+    identity = f"{folder}/{name}.identity.onnx"
+    compiled_identity = f"{identity[:-5]}.{flags.target}.{flags.threads}.so"
+    if flags.peers_python:
+        onnx.save(families.make_identity(shapes), identity)
+        once(compiled_identity, lambda output: temper.compile(identity, output))
+    if flags.prepare:
+        return None
     kernel = temper.profile(compiled)
     result = {"trials": tuned["trials"], "tuning_seconds": tuned["seconds"],
               "us": kernel["median_us"], "gflops": kernel["gflops"],
@@ -143,25 +174,21 @@ def measure(flags, temper, folder, family, sizes):
               "roofline_share": kernel["roofline_share"]}
     if not flags.peers_python:
         return result
-    identity, compiled_identity = f"{folder}/identity.onnx", f"{folder}/identity.so"
-    onnx.save(families.make_identity(shapes), identity)
-    temper.compile(identity, compiled_identity)
     feeds = f"{folder}/feeds.npz"
     random = np.random.default_rng(1)
     np.savez(feeds, **{n: random.standard_normal(s).astype(np.float32) for n, s in shapes.items()})
     models = {"temper": [compiled, compiled_identity]}
     models.update({peer: [path, identity] for peer in flags.peers.split(",")})
-    contest = Contest(flags, models, feeds)
-    try:
-        result["model_us"], result["ratio"] = contest.ratios()
-    finally:
-        contest.close()
+    result.update(compare(flags, models, feeds))
     return result
 
 
 def show(name, r):
     peers = "".join(f" {runtime} {us:.1f}" for runtime, us in r.get("model_us", {}).items())
-    ratio = f"{r['ratio']:6.2f}" if "ratio" in r else ""
+    ratio = ""
+    if "whole" in r:
+        ratio = f" {r['whole']:6.2f}"
+        ratio += f" {r['less']:6.2f} {r['identity'] * 100:7.0f}%" if "less" in r else " " * 16
     print(f"{name:32} {r['trials']:6} {r['us']:10.1f} {r['gflops']:8.1f} "
           f"{r['peak_share'] * 100:6.1f}% {r['roofline_share'] * 100:6.1f}% {r['bound_by']:8}"
           f"{ratio} {peers}", flush=True)
@@ -185,11 +212,17 @@ def median(results, key):
 
 
 def ratios_of(results):
-    ratios = [r["ratio"] for r in results if "ratio" in r]
-    if not ratios:
+    of_them = [r for r in results if "ratio" in r]
+    if not of_them:
         return ""
-    mean = math.exp(statistics.fmean(math.log(r) for r in ratios))
-    return f"; peer/ours {mean:.2f} in the geometric mean, least {min(ratios):.2f}"
+    whole, counted = ([r[key] for r in of_them] for key in ("whole", "ratio"))
+    most = sum(r["identity"] >= MOST_IDENTITY for r in of_them)
+    return (f"; peer/ours {geometric(counted):.2f} in the geometric mean, least {min(counted):.2f} "
+            f"({most} counted whole); all whole {geometric(whole):.2f}, least {min(whole):.2f}")
+
+
+def geometric(ratios):
+    return math.exp(statistics.fmean(math.log(r) for r in ratios))
 
 
 def main():
@@ -205,18 +238,23 @@ def main():
         flags.peers_python = None
         chosen = [k for k in chosen if k[1] in ("conv", "depthwise", "pool")]
     temper = Temper(flags)
-    print(f"{'kernel':32} {'trials':>6} {'us':>10} {'GFLOP/s':>8} {'peak':>7} {'bound':>7} by")
+    print(f"{'kernel':32} {'trials':>6} {'us':>10} {'GFLOP/s':>8} {'peak':>7} {'bound':>7} by      "
+          + (" whole   less identity" if flags.peers_python else ""))
     results = []
     with tempfile.TemporaryDirectory() as folder:
+        if flags.keep:
+            os.makedirs(flags.keep, exist_ok=True)
+            folder = flags.keep
         for name, family, sizes in chosen:
             try:
-                result = measure(flags, temper, folder, family, sizes)
+                result = measure(flags, temper, folder, name, family, sizes)
             except RuntimeError as error:
                 print(f"{name:32} failed: {error}", flush=True)
                 results.append({"name": name, "family": family, "error": str(error)})
                 continue
-            results.append({"name": name, "family": family, **result})
-            show(name, results[-1])
+            if result:
+                results.append({"name": name, "family": family, **result})
+                show(name, results[-1])
     good = [r for r in results if "error" not in r]
     if good:
         summarize(good)
@@ -224,7 +262,7 @@ def main():
         with open(flags.json, "w") as file:
             json.dump({"threads": flags.threads, "target": flags.target, "kernels": results}, file,
                       indent=1)
-    return 0 if len(good) == len(results) else 1
+    return 1 if len(good) < len(results) else 0
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@
 Takes every .onnx file of FOLDER; --fetch first puts there the light models of the installed package
 onnx, with seeded weights, and PP-OCR's two from the wheel rapidocr-onnxruntime (by pip). Prints a row
 for each: kernels; seconds and peak memory of `temper compile`; the median milliseconds of each
-runtime, in turns; the faster peer's time by ours, median over the rounds with its 10th and 90th
-percentile; the largest difference to the first peer's outputs in their standard deviations. --check
-compares outputs without timing. Exit status 1 where a network fails or differs by more than 1e-3.
-Needs numpy, onnx and the peers. Its shape is given with --shape where an input leaves dimensions
-open; for PP-OCR's models it is known.
+runtime, in turns that begin when the others' threads sleep (../kernels/turns.py); the faster peer's
+time by ours, median over the rounds with its 10th and 90th percentile; the largest difference to the
+first peer's outputs in their standard deviations. --check compares outputs without timing. Exit
+status 1 where a network fails or differs by more than 1e-3. Needs numpy, onnx and the peers. Its
+shape is given with --shape where an input leaves dimensions open; for PP-OCR's models it is known.
 """
 
 import argparse
@@ -27,6 +27,9 @@ import models
 import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../kernels"))
+import turns  # noqa: E402
+
 TOLERANCE = 1e-3
 
 
@@ -46,30 +49,6 @@ def parse():
     p.add_argument("--shape", action="append", default=[])
     p.add_argument("--json")
     return p.parse_args()
-
-
-class Runtime:
-    """A process with one model loaded, run on request (../kernels/contestant.py)."""
-
-    def __init__(self, flags, kind, model, feeds):
-        environment = dict(os.environ, PYTHONPATH=os.path.join(HERE, "../../../deploy/python"),
-                           TEMPER_LIBRARY_DIR=os.path.abspath(flags.library_dir))
-        self.process = subprocess.Popen(
-            [sys.executable, os.path.join(HERE, "../kernels/contestant.py"), kind,
-             str(flags.threads), feeds, model], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, env=environment)
-        if self.process.stdout.readline().strip() != "ready":
-            self.close()
-            raise RuntimeError(f"{kind} cannot run it")
-
-    def ask(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
 
 
 def compile_model(flags, path, output, shapes):
@@ -121,6 +100,7 @@ def compare(flags, runtimes, folder):
     for number in range(flags.rounds):
         order = list(runtimes)
         for kind in order if number % 2 == 0 else reversed(order):
+            turns.settle(runtimes.values())
             times[kind].append(statistics.median(runtimes[kind].ask(f"0 {flags.seconds}")) / 1e3)
     result["ms"] = {kind: statistics.median(t) for kind, t in times.items()}
     best = min(peers, key=lambda kind: result["ms"][kind])
@@ -139,7 +119,9 @@ def measure(flags, path, shapes):
         runtimes = {}
         try:
             for kind in ["temper", *flags.peers.split(",")]:
-                runtimes[kind] = Runtime(flags, kind, compiled if kind == "temper" else path, feeds)
+                runtimes[kind] = turns.Contestant(
+                    sys.executable, kind, flags.threads, feeds,
+                    [compiled if kind == "temper" else path], flags.library_dir)
             result.update(compare(flags, runtimes, folder))
         finally:
             for runtime in runtimes.values():
