@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "compiler/driver/compile.h"
 #include "compiler/graph/type.h"
@@ -138,7 +139,7 @@ int Compile(const CompileFlags& flags) {
   driver::CompileOptions options;
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("compile", frontend.status().message());
-  auto target = TargetOf(flags.model.target);
+  auto target = TargetOf(flags.model.target, Logger::Stderr("temper", LogLevel::kWarning));
   if (!target.ok()) return FailUsage("compile", "--target: " + target.status().message());
   options.frontend = *std::move(frontend);
   options.target = *std::move(target);

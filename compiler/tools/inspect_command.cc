@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "compiler/driver/choose.h"
 #include "compiler/graph/print.h"
@@ -155,7 +156,7 @@ void PrintKernels(const driver::ModelKernels& model, const driver::Specializatio
 int InspectModel(const InspectFlags& flags) {
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("inspect", frontend.status().message());
-  auto target = TargetOf(flags.model.target);
+  auto target = TargetOf(flags.model.target, Logger::Stderr("temper", LogLevel::kWarning));
   if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
   std::vector<std::string> warnings;
   auto origin = OpenOrigin(flags, *target, &warnings);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "compiler/target/native_target.h"
 #include "compiler/te/canonical.h"
@@ -158,7 +159,7 @@ int InspectKernel(const InspectFlags& flags) {
   }
   auto frontend = MakeFrontendOptions(flags.model);
   if (!frontend.ok()) return FailUsage("inspect", frontend.status().message());
-  auto target = TargetOf(flags.model.target);
+  auto target = TargetOf(flags.model.target, Logger::Stderr("temper", LogLevel::kWarning));
   if (!target.ok()) return FailUsage("inspect", "--target: " + target.status().message());
   auto found = FindKernel(flags, *frontend, *target);
   if (!found.ok()) return Fail(found.status());

@@ -12,6 +12,7 @@
 #include <random>
 #include <thread>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "compiler/driver/kernels.h"
 #include "compiler/target/native_target.h"
@@ -128,7 +129,7 @@ Result<Target> ChooseTarget(const TuneFlags& flags, bool given, tuner::TunerClie
           "them); choose one with --target");
     }
   }
-  return TargetOf(flags.model.target);
+  return TargetOf(flags.model.target, Logger::Stderr("temper", LogLevel::kWarning));
 }
 
 // What starts a worker that can time kernels of `threads` threads.

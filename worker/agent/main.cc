@@ -97,8 +97,8 @@ int Run(const Flags& flags) {
   SystemClock clock;
   // While this process may use every core.
   const bool native = flags.target == "native";
-  const Rates rates = native ? NativeTarget(RatesFolder(), clock).rates : Rates();
   Logger log = Logger::Stderr("measure-worker", flags.verbose ? LogLevel::kDebug : LogLevel::kInfo);
+  const Rates rates = native ? NativeTarget(RatesFolder(), clock, log).rates : Rates();
   agent::PipelineOptions options;
   options.builder_program = OwnFolder() + "/kernel-builder";
   options.runner_program = OwnFolder() + "/measure-runner";

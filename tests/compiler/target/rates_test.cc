@@ -1,10 +1,18 @@
 #include "compiler/target/rates.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "compiler/target/machine_rates.h"
 #include "compiler/target/native_target.h"
 #include "compiler/target/target.h"
@@ -84,6 +92,7 @@ TEST(NativeTarget, IsMeasuredOnceAndKept) {
   // What others wrote there is taken if it can be read, else replaced.
   int files = 0;
   for (const auto& file : std::filesystem::directory_iterator(cache)) {
+    if (file.path().extension() == ".lock") continue;
     ++files;
     ASSERT_TRUE(WriteFileAtomic(file.path(), RatesText(Some())).ok());
     EXPECT_EQ(NativeTarget(cache, clock).rates, Some());
@@ -93,6 +102,76 @@ TEST(NativeTarget, IsMeasuredOnceAndKept) {
   Target again = NativeTarget(cache, clock);
   EXPECT_TRUE(again.rates.Known());
   EXPECT_EQ(NativeTarget(cache, clock).rates, again.rates);
+}
+
+TEST(NativeTarget, IsTheSameForAllWhoAskAtOnce) {
+  auto folder = ScopedTempDir::Create("temper-rates-test");
+  ASSERT_TRUE(folder.ok());
+  const std::string cache = folder->File("cache");
+  constexpr int kAskers = 4;
+  std::vector<Rates> rates(kAskers);
+  std::vector<std::thread> askers;
+  for (int i = 0; i < kAskers; ++i) {
+    askers.emplace_back([&, i] {
+      SystemClock clock;
+      rates[i] = NativeTarget(cache, clock).rates;
+    });
+  }
+  for (std::thread& asker : askers) asker.join();
+  SystemClock clock;
+  const Rates kept = NativeTarget(cache, clock).rates;
+  ASSERT_TRUE(kept.Known());
+  for (const Rates& each : rates) EXPECT_EQ(each, kept);
+}
+
+TEST(NativeTarget, TakesWhatTheHolderOfTheLockWrites) {
+  auto folder = ScopedTempDir::Create("temper-rates-test");
+  ASSERT_TRUE(folder.ok());
+  SystemClock clock;
+  NativeTarget(folder->path(), clock);
+  std::string path;
+  for (const auto& file : std::filesystem::directory_iterator(folder->path())) {
+    if (file.path().extension() != ".lock") path = file.path();
+  }
+  ASSERT_FALSE(path.empty());
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ScopedFd lock(open((path + ".lock").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(lock.valid());
+  ASSERT_EQ(flock(lock.get(), LOCK_EX), 0);
+  Rates asked;
+  std::thread asker([&] { asked = NativeTarget(folder->path(), clock).rates; });
+  ASSERT_TRUE(WriteFileAtomic(path, RatesText(Some())).ok());
+  lock.Reset();
+  asker.join();
+  EXPECT_EQ(asked, Some());
+}
+
+TEST(NativeTarget, SaysWhichFileItCannotUnderstand) {
+  auto folder = ScopedTempDir::Create("temper-rates-test");
+  ASSERT_TRUE(folder.ok());
+  SystemClock clock;
+  std::string said;
+  Logger log = Logger::To([&](LogLevel, std::string_view line) { said += line; });
+  NativeTarget(folder->path(), clock, log);
+  EXPECT_EQ(said, "");
+  std::string path;
+  for (const auto& file : std::filesystem::directory_iterator(folder->path())) {
+    if (file.path().extension() != ".lock") path = file.path();
+  }
+  const std::string hostile[] = {std::string(5000, '1'), std::string("\x1b[2J\0", 5)};
+  for (const std::string& text : hostile) {
+    said.clear();
+    ASSERT_TRUE(WriteFileAtomic(path, text).ok());
+    EXPECT_TRUE(NativeTarget(folder->path(), clock, log).rates.Known());
+    EXPECT_NE(said.find(path), std::string::npos) << said;
+    EXPECT_NE(said.find("measured anew"), std::string::npos) << said;
+  }
+  // Nobody writes to a pipe, which is neither waited for nor replaced.
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  said.clear();
+  EXPECT_FALSE(NativeTarget(folder->path(), clock, log).rates.Known());
+  EXPECT_NE(said.find("not a regular file"), std::string::npos) << said;
 }
 
 TEST(NativeTarget, StaysUnmeasuredWhereNothingCanBeKept) {
