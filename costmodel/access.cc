@@ -21,9 +21,11 @@ struct Linear {
 
 class Walker {
  public:
-  Walker(const tir::Function& function, const Target& target, std::span<const int> constants)
+  Walker(const tir::Function& function, const Target& target, std::span<const int> constants,
+         Constants place)
       : function_(function),
         target_(target),
+        place_(place),
         var_loop_(function.next_var, -1),
         let_of_(function.next_var, nullptr) {
     strides_.reserve(function.buffers.size());
@@ -363,6 +365,7 @@ class Walker {
     access.write = !read;
     access.element_bytes = ByteSize(b.dtype);
     access.constant = constant_[buffer];
+    access.warm = access.constant && place_ == Constants::kWarm;
     access.buffer_bytes = static_cast<double>(b.ElementCount()) * access.element_bytes;
     access.scope = b.scope;
     access.dims = std::min<int>(static_cast<int>(indices.size()), kMaxDims);
@@ -488,6 +491,7 @@ class Walker {
 
   const tir::Function& function_;
   const Target& target_;
+  const Constants place_;
   std::vector<int> var_loop_;        // variable -> depth of its loop, -1
   std::vector<const Expr*> let_of_;  // variable -> its value
   std::vector<std::vector<int64_t>> strides_;
@@ -504,8 +508,8 @@ class Walker {
 }  // namespace
 
 std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target,
-                                  std::span<const int> constants) {
-  return Walker(function, target, constants).Run();
+                                  std::span<const int> constants, Constants place) {
+  return Walker(function, target, constants, place).Run();
 }
 
 }  // namespace temper::costmodel

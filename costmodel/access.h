@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/constants.h"
 #include "compiler/target/target.h"
 #include "compiler/tir/stmt.h"
 
@@ -32,6 +33,7 @@ struct AccessView {
   bool write = false;
   bool predicated = false;
   bool constant = false;    // a parameter that never changes, such as weights
+  bool warm = false;        // one that stays in the last-level cache, however large
   double buffer_bytes = 0;  // of the whole buffer
   double ahead_bytes = 0;   // how far ahead of the access a prefetch beside it touches; 0: none
   double start = 0;         // element of the flat buffer that all loops at zero read
@@ -77,8 +79,10 @@ struct StoreView {
   double iterations = 1;  // product of the extents
 };
 
-// Every store of the function in order. `constants`: buffers of the function that never change.
+// Every store of the function in order. `constants`: buffers of the function that never change,
+// and where large ones of them are when the kernel starts.
 std::vector<StoreView> ViewStores(const tir::Function& function, const Target& target,
-                                  std::span<const int> constants = {});
+                                  std::span<const int> constants = {},
+                                  Constants place = Constants::kCold);
 
 }  // namespace temper::costmodel

@@ -214,8 +214,8 @@ FeatureVector Fill(const Context& c) {
 }  // namespace
 
 NestFeatures ExtractNest(const tir::Function& function, const Target& target, int threads,
-                         std::span<const int> constants) {
-  std::vector<StoreView> stores = ViewStores(function, target, constants);
+                         std::span<const int> constants, Constants place) {
+  std::vector<StoreView> stores = ViewStores(function, target, constants, place);
   std::vector<StoreEstimate> estimates;
   EstimateProgram(stores, target, threads, &estimates);
   NestFeatures result;
@@ -246,8 +246,8 @@ ProgramFeatures Join(std::span<const NestFeatures* const> nests) {
 }
 
 ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads,
-                                std::span<const int> constants) {
-  const NestFeatures all = ExtractNest(function, target, threads, constants);
+                                std::span<const int> constants, Constants place) {
+  const NestFeatures all = ExtractNest(function, target, threads, constants, place);
   const NestFeatures* nests[] = {&all};
   return Join(nests);
 }

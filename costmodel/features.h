@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/constants.h"
 #include "compiler/target/target.h"
 #include "compiler/tir/stmt.h"
 
@@ -34,15 +35,16 @@ struct NestFeatures {
 };
 
 NestFeatures ExtractNest(const tir::Function& function, const Target& target, int threads,
-                         std::span<const int> constants = {});
+                         std::span<const int> constants = {}, Constants place = Constants::kCold);
 
 // Of the program that consists of the nests, in order: the same as ExtractFeatures of all of it.
 ProgramFeatures Join(std::span<const NestFeatures* const> nests);
 
 // Of a function from lower::LowerToLoops, its loops still annotated. `threads` is the schedule's;
-// `constants`: buffers of the function that never change.
+// `constants`: buffers of the function that never change; `place`: where large ones of them are.
 ProgramFeatures ExtractFeatures(const tir::Function& function, const Target& target, int threads,
-                                std::span<const int> constants = {});
+                                std::span<const int> constants = {},
+                                Constants place = Constants::kCold);
 
 // A name for each position, for people; features.cc documents each.
 std::string_view FeatureName(int position);

@@ -21,7 +21,9 @@ double IterationsInside(const StoreView& s, size_t level) {
 // Where a buffer's bytes are when the kernel starts.
 Level Before(const AccessView& a, const Target& target, double workers,
              const PriorConstants& constants) {
-  if (a.constant) return a.buffer_bytes >= constants.cold_bytes ? Level::kMemory : Level::kL3;
+  if (a.constant) {
+    return !a.warm && a.buffer_bytes >= constants.cold_bytes ? Level::kMemory : Level::kL3;
+  }
   if (a.buffer_bytes <= 0.5 * static_cast<double>(target.l2_bytes) * workers) return Level::kL2;
   bool shared = a.buffer_bytes <= 0.5 * static_cast<double>(target.l3_bytes);
   return shared ? Level::kL3 : Level::kMemory;

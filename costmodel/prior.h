@@ -9,8 +9,9 @@
 // several threads write (torn_lines.h) are waited for.
 //
 // A kernel is taken to stand in a model: what it touches first comes from where the model left it.
-// Constants were pushed out by other kernels' (from a megabyte on out of all caches, as
-// measurements have it, worker/runner/cold_constants.h), activations were just written.
+// Constants were pushed out by other kernels' (in a large model from a megabyte on out of all
+// caches, as measurements have it, worker/runner/cold_constants.h; in one whose constants are warm
+// they are in the third level), activations were just written.
 //
 // Padding that is read in place costs conditions: one for each result of a tile and step of its
 // window, in the instructions that the arithmetic leaves; few of them are kept in registers. A long
@@ -80,7 +81,7 @@ struct PriorConstants {
   double first_miss_cycles = 4;        // of entering a nest: a line from L2
   double written_ways = 1.5;           // of a written line
   double fork_us = 0.5;                // of a parallel loop, besides two handoffs
-  double cold_bytes = 1 << 20;         // constants from so many on come from memory
+  double cold_bytes = 1 << 20;         // constants from so many on come from memory, unless warm
 };
 
 StoreEstimate EstimateStore(const StoreView& store, const Target& target, int threads,

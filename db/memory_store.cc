@@ -82,7 +82,8 @@ Result<std::vector<Record>> MemoryStore::TopK(const RecordKey& key, size_t count
 Result<std::vector<Record>> MemoryStore::Similar(const RecordKey& key,
                                                  const std::string& micro_architecture,
                                                  size_t count) {
-  RecordFilter filter{key.workload, std::nullopt, micro_architecture, key.threads, key.numerics};
+  RecordFilter filter{key.workload, std::nullopt, micro_architecture,
+                      key.threads,  key.numerics, key.constants};
   std::lock_guard lock(mutex_);
   std::vector<size_t> indices;
   for (size_t i = 0; i < records_.size(); ++i) {

@@ -76,6 +76,9 @@ Status ValidateRecord(const Record& r) {
   if (r.key.threads < 1 || r.key.threads > kMaxThreads) {
     return InvalidArgument("threads is not within 1 and " + std::to_string(kMaxThreads));
   }
+  if (r.key.constants != Constants::kCold && r.key.constants != Constants::kWarm) {
+    return InvalidArgument("constants are neither cold nor warm");
+  }
   if (r.features_version < 0) return InvalidArgument("features_version is negative");
   if (r.created_ms < 0) return InvalidArgument("created_ms is negative");
   if (r.schedule_hash.IsZero()) return InvalidArgument("schedule_hash is missing");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/constants.h"
 #include "base/hash.h"
 #include "base/outcome.h"
 #include "base/status.h"
@@ -21,6 +22,7 @@ struct RecordKey {
   std::string target;    // the target's fingerprint
   int32_t threads = 1;   // that the kernel runs on, 1 or more
   std::string numerics;  // the strictest numerics that allows the schedule, such as "strict"
+  Constants constants = Constants::kCold;  // where its large constants were when it was timed
 
   auto operator<=>(const RecordKey&) const = default;
 };

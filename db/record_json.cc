@@ -10,6 +10,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+// Of records that do not say where the constants were: in memory. They are still written so, and
+// older programs, which would take warm ones for cold, refuse those.
+constexpr int kColdVersion = 1;
 constexpr int kMaxDepth = 2;  // the record, and its samples
 
 // Takes fields out of one object and remembers the first that is missing or of another type.
@@ -103,11 +106,13 @@ class FieldReader {
 
 std::string RecordToJson(const Record& r) {
   nlohmann::ordered_json json;
-  json["temper_record"] = kRecordJsonVersion;
+  const bool cold = r.key.constants == Constants::kCold;
+  json["temper_record"] = cold ? kColdVersion : kRecordJsonVersion;
   json["workload"] = r.key.workload.Hex();
   json["target"] = r.key.target;
   json["threads"] = r.key.threads;
   json["numerics"] = r.key.numerics;
+  if (!cold) json["constants"] = Name(r.key.constants);
   json["schedule_hash"] = r.schedule_hash.Hex();
   json["workload_text"] = r.workload_text;
   json["task"] = r.task_name;
@@ -147,15 +152,18 @@ Result<Record> RecordFromJson(std::string_view line) {
   int64_t version = 0;
   fields.Integer("temper_record", version);
   TEMPER_RETURN_IF_ERROR(fields.status());
-  if (version != kRecordJsonVersion) {
+  if (version != kColdVersion && version != kRecordJsonVersion) {
     return InvalidArgument("it is of version " + std::to_string(version) +
-                           ", this program reads version " + std::to_string(kRecordJsonVersion));
+                           ", this program reads versions up to " +
+                           std::to_string(kRecordJsonVersion));
   }
   Record r;
   fields.HashOf("workload", r.key.workload);
   fields.Text("target", r.key.target);
   fields.Integer("threads", r.key.threads);
   fields.Text("numerics", r.key.numerics);
+  std::string constants(Name(r.key.constants));
+  if (version != kColdVersion) fields.Text("constants", constants);
   fields.HashOf("schedule_hash", r.schedule_hash);
   fields.Text("workload_text", r.workload_text);
   fields.Text("task", r.task_name);
@@ -181,6 +189,9 @@ Result<Record> RecordFromJson(std::string_view line) {
   auto parsed = ParseOutcome(outcome);
   if (!parsed) return InvalidArgument("\"outcome\" is unknown: " + Quoted(outcome));
   r.outcome = *parsed;
+  const auto where = ParseConstants(constants);
+  if (!where) return InvalidArgument("\"constants\" is unknown: " + Quoted(constants));
+  r.key.constants = *where;
   TEMPER_RETURN_IF_ERROR(ValidateRecord(r));
   return r;
 }

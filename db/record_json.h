@@ -15,7 +15,8 @@
 
 namespace temper::db {
 
-inline constexpr int kRecordJsonVersion = 1;
+// Version 2 says where the constants were; records of version 1 were timed with cold ones.
+inline constexpr int kRecordJsonVersion = 2;
 
 // One line without its end. REQUIRES: the record is valid.
 std::string RecordToJson(const Record& record);

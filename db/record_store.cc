@@ -13,7 +13,8 @@ bool Agrees(const std::optional<T>& wanted, const T& value) {
 bool RecordFilter::Matches(const Record& record) const {
   return Agrees(workload, record.key.workload) && Agrees(target, record.key.target) &&
          Agrees(micro_architecture, record.micro_architecture) &&
-         Agrees(threads, record.key.threads) && Agrees(numerics, record.key.numerics);
+         Agrees(threads, record.key.threads) && Agrees(numerics, record.key.numerics) &&
+         Agrees(constants, record.key.constants);
 }
 
 Result<std::optional<Record>> RecordStore::Best(const RecordKey& key) {

@@ -26,6 +26,7 @@ struct RecordFilter {
   std::optional<std::string> micro_architecture = {};
   std::optional<int32_t> threads = {};
   std::optional<std::string> numerics = {};
+  std::optional<Constants> constants = {};
 
   bool Matches(const Record& record) const;
 };
@@ -93,7 +94,7 @@ class RecordStore {
   // The fastest ok record under `key`, if there is one.
   Result<std::optional<Record>> Best(const RecordKey& key);
 
-  // The ok records of `key`'s workload, threads and numerics on *other* targets of that
+  // The ok records of `key`'s workload, threads, numerics and constants on *other* targets of that
   // micro-architecture, fastest first, at most `count`. Their times are those of another machine.
   virtual Result<std::vector<Record>> Similar(const RecordKey& key,
                                               const std::string& micro_architecture,

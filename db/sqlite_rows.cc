@@ -35,6 +35,8 @@ Hash RecordChecksum(const Record& r) {
   hasher.AddString(r.worker).AddString(r.compiler_version);
   hasher.AddU64(static_cast<uint64_t>(r.features_version)).AddU64(r.seed);
   hasher.AddU64(r.unsandboxed).AddU64(static_cast<uint64_t>(r.created_ms));
+  // Those of schema 3 and before, which did not say it, were all cold.
+  if (r.key.constants != Constants::kCold) hasher.AddString(Name(r.key.constants));
   return hasher.Finish();
 }
 
@@ -88,9 +90,11 @@ Result<int64_t> TargetId(Connection& connection, const Record& r, Policy policy)
 constexpr char kInsert[] =
     "INSERT INTO record (workload, target, threads, numerics, schedule_hash, outcome, rank_us, "
     "schedule, task_name, flops, detail, median_us, samples, spread, control_us, drift, worker, "
-    "compiler_version, features_version, seed, unsandboxed, created_ms, checksum) VALUES "
+    "compiler_version, features_version, seed, unsandboxed, created_ms, checksum, constants) "
+    "VALUES "
     "(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, "
-    "?21, ?22, ?23) ON CONFLICT (workload, target, threads, numerics, schedule_hash) DO UPDATE SET "
+    "?21, ?22, ?23, ?24) "
+    "ON CONFLICT (workload, target, threads, numerics, constants, schedule_hash) DO UPDATE SET "
     "outcome = ?6, rank_us = ?7, schedule = ?8, task_name = ?9, flops = ?10, detail = ?11, "
     "median_us = ?12, samples = ?13, spread = ?14, control_us = ?15, drift = ?16, worker = ?17, "
     "compiler_version = ?18, features_version = ?19, seed = ?20, unsandboxed = ?21, "
@@ -99,7 +103,8 @@ constexpr char kInsert[] =
 }  // namespace
 
 const char kSelectRecords[] =
-    "SELECT r.id, w.hash, t.fingerprint, r.threads, r.numerics, r.schedule_hash, w.text, "
+    "SELECT r.id, w.hash, t.fingerprint, r.threads, r.numerics, r.constants, r.schedule_hash, "
+    "w.text, "
     "r.task_name, r.flops, t.micro_architecture, t.text, r.schedule, r.outcome, r.detail, "
     "r.median_us, r.samples, r.spread, r.control_us, r.drift, r.worker, r.compiler_version, "
     "r.features_version, r.seed, r.unsandboxed, r.created_ms, r.rank_us, r.checksum, t.checksum "
@@ -114,6 +119,7 @@ RecordRow ReadRecord(const Statement& row) {
   r.key.target = row.Bytes(column++);
   r.key.threads = static_cast<int32_t>(row.Int(column++));
   r.key.numerics = row.Bytes(column++);
+  auto constants = ParseConstants(row.Bytes(column++));
   auto schedule_hash = Hash::FromBytes(row.Bytes(column++));
   r.workload_text = row.Bytes(column++);
   r.task_name = row.Bytes(column++);
@@ -137,8 +143,9 @@ RecordRow ReadRecord(const Statement& row) {
   double rank_us = row.Real(column++);
   std::string checksum = row.Bytes(column++);
   std::string target_checksum = row.Bytes(column++);
-  if (!workload.ok() || !schedule_hash.ok() || !outcome) return result;
+  if (!workload.ok() || !constants || !schedule_hash.ok() || !outcome) return result;
   r.key.workload = *workload;
+  r.key.constants = *constants;
   r.schedule_hash = *schedule_hash;
   r.outcome = *outcome;
   // ValidateRecord compares the workload's hash with its text. It also keeps out a record that
@@ -158,9 +165,11 @@ Result<Written> WriteRecord(Connection& connection, const Record& r, Policy poli
         Statement find,
         connection.Prepare(
             "SELECT outcome, rank_us FROM record WHERE workload = ?1 AND "
-            "target = ?2 AND threads = ?3 AND numerics = ?4 AND schedule_hash = ?5"));
+            "target = ?2 AND threads = ?3 AND numerics = ?4 AND schedule_hash = ?5 AND "
+            "constants = ?6"));
     find.BindInt(1, workload).BindInt(2, target).BindInt(3, r.key.threads);
     find.BindText(4, r.key.numerics).BindHash(5, r.schedule_hash);
+    find.BindText(6, Name(r.key.constants));
     TEMPER_ASSIGN_OR_RETURN(bool known, find.Step());
     if (known) {
       Outcome stored = OutcomeFromInt(find.Int(0)).value_or(Outcome::kInfrastructure);
@@ -183,6 +192,7 @@ Result<Written> WriteRecord(Connection& connection, const Record& r, Policy poli
   put.BindText(17, r.worker).BindText(18, r.compiler_version).BindInt(19, r.features_version);
   put.BindInt(20, static_cast<int64_t>(r.seed)).BindInt(21, r.unsandboxed);
   put.BindInt(22, r.created_ms).BindHash(23, checksum);
+  put.BindText(24, Name(r.key.constants));
   TEMPER_RETURN_IF_ERROR(put.Run());
   return written;
 }

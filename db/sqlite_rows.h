@@ -1,4 +1,4 @@
-// Between records and rows of schema/001_records.sql.
+// Between records and rows of the tables that schema/ makes.
 #pragma once
 
 #include <string>

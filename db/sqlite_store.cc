@@ -21,7 +21,8 @@ constexpr int64_t kMaxRecordsInAPage = 4096 / 128;  // of a file; three hashes a
 constexpr int64_t kHighestId = std::numeric_limits<int64_t>::max();
 
 constexpr char kOfKey[] =
-    "WHERE w.hash = ?1 AND t.fingerprint = ?2 AND r.threads = ?3 AND r.numerics = ?4 ";
+    "WHERE w.hash = ?1 AND t.fingerprint = ?2 AND r.threads = ?3 AND r.numerics = ?4 "
+    "AND r.constants = ?5 ";
 
 // The parts of a filter that are set, as conditions whose parameters start at ?1.
 class FilterSql {
@@ -32,6 +33,7 @@ class FilterSql {
     Add(filter.micro_architecture.has_value(), "t.micro_architecture");
     Add(filter.threads.has_value(), "r.threads");
     Add(filter.numerics.has_value(), "r.numerics");
+    Add(filter.constants.has_value(), "r.constants");
   }
 
   // " AND a = ?1 AND b = ?2", or nothing.
@@ -45,6 +47,7 @@ class FilterSql {
     if (filter_.micro_architecture) statement.BindText(parameter++, *filter_.micro_architecture);
     if (filter_.threads) statement.BindInt(parameter++, *filter_.threads);
     if (filter_.numerics) statement.BindText(parameter++, *filter_.numerics);
+    if (filter_.constants) statement.BindText(parameter++, Name(*filter_.constants));
     return parameter;
   }
 
@@ -126,11 +129,12 @@ class SqliteStore final : public Store {
     static const std::string sql =
         std::string(kSelectRecords) +
         "WHERE w.hash = ?1 AND t.fingerprint <> ?2 AND r.threads = ?3 AND r.numerics = ?4 "
-        "AND t.micro_architecture = ?5 AND r.outcome = 0 ORDER BY r.rank_us, r.schedule_hash";
+        "AND r.constants = ?5 AND t.micro_architecture = ?6 AND r.outcome = 0 ORDER BY r.rank_us, "
+        "r.schedule_hash";
     std::lock_guard lock(read_mutex_);
     TEMPER_ASSIGN_OR_RETURN(Statement rows, database_.reader->Prepare(sql));
     BindKey(rows, key);
-    rows.BindText(5, micro_architecture);
+    rows.BindText(6, micro_architecture);
     return ReadIntact(rows, count);
   }
 
@@ -194,11 +198,13 @@ class SqliteStore final : public Store {
   Result<std::vector<KeySummary>> Summaries(const RecordFilter& filter) override {
     FilterSql conditions(filter);
     std::string sql =
-        "SELECT w.hash, t.fingerprint, r.threads, r.numerics, count(*), sum(r.outcome = 0), "
+        "SELECT w.hash, t.fingerprint, r.threads, r.numerics, r.constants, count(*), "
+        "sum(r.outcome = 0), "
         "max(r.id) FROM record r JOIN workload w ON w.id = r.workload JOIN target t ON t.id = "
         "r.target WHERE 1" +
         conditions.conditions() +
-        " GROUP BY w.hash, t.fingerprint, r.threads, r.numerics ORDER BY 1, 2, 3, 4";
+        " GROUP BY w.hash, t.fingerprint, r.threads, r.numerics, r.constants ORDER BY 1, 2, 3, 4, "
+        "5";
     std::vector<std::pair<KeySummary, int64_t>> found;
     {
       std::lock_guard lock(read_mutex_);
@@ -208,12 +214,14 @@ class SqliteStore final : public Store {
         TEMPER_ASSIGN_OR_RETURN(bool row, rows.Step());
         if (!row) break;
         auto workload = Hash::FromBytes(rows.Bytes(0));
-        if (!workload.ok()) continue;
+        auto constants = ParseConstants(rows.Bytes(4));
+        if (!workload.ok() || !constants) continue;
         KeySummary summary;
-        summary.key = {*workload, rows.Bytes(1), static_cast<int32_t>(rows.Int(2)), rows.Bytes(3)};
-        summary.trials = rows.Int(4);
-        summary.ok = rows.Int(5);
-        found.emplace_back(std::move(summary), rows.Int(6));
+        summary.key = {*workload, rows.Bytes(1), static_cast<int32_t>(rows.Int(2)), rows.Bytes(3),
+                       *constants};
+        summary.trials = rows.Int(5);
+        summary.ok = rows.Int(6);
+        found.emplace_back(std::move(summary), rows.Int(7));
       }
     }
     std::vector<KeySummary> summaries;
@@ -391,6 +399,7 @@ class SqliteStore final : public Store {
   static void BindKey(Statement& statement, const RecordKey& key) {
     statement.BindHash(1, key.workload).BindText(2, key.target);
     statement.BindInt(3, key.threads).BindText(4, key.numerics);
+    statement.BindText(5, Name(key.constants));
   }
 
   void WarnOfDamage(int64_t id) const {

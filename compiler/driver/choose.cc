@@ -35,7 +35,8 @@ Result<ChosenKernel> Apply(const FoundSchedule& found, const KernelWorkload& wor
 Result<std::optional<ChosenKernel>> FromSource(const KernelWorkload& workload,
                                                const ChooseOptions& options, ScheduleSource& source,
                                                std::vector<std::string>* warnings) {
-  TEMPER_ASSIGN_OR_RETURN(auto found, source.Find(workload.hash, options.target, options.threads));
+  TEMPER_ASSIGN_OR_RETURN(
+      auto found, source.Find(workload.hash, options.target, options.threads, workload.constants));
   for (const FoundSchedule& candidate : found) {
     auto chosen = Apply(candidate, workload, options);
     if (chosen.ok()) return std::optional(*std::move(chosen));
@@ -48,8 +49,8 @@ Result<std::optional<ChosenKernel>> FromSource(const KernelWorkload& workload,
 
 Result<ChosenKernel> Untuned(const KernelWorkload& workload, const ChooseOptions& options,
                              const ScheduleChooser& chooser) {
-  TEMPER_ASSIGN_OR_RETURN(UntunedSchedule untuned,
-                          chooser(workload.program, options.target, options.threads));
+  TEMPER_ASSIGN_OR_RETURN(UntunedSchedule untuned, chooser(workload.program, options.target,
+                                                           options.threads, workload.constants));
   auto lowered = lower::LowerToLoops(workload.program, untuned.schedule, options.target);
   if (!lowered.ok()) return lowered.status().WithContext("the chosen schedule");
   return ChosenKernel{std::move(untuned.schedule), untuned.level, untuned.expected_us,

@@ -26,8 +26,8 @@ struct UntunedSchedule {
 };
 
 // Finds a good schedule without records, for a canonical program. Called from several threads.
-using ScheduleChooser =
-    std::function<Result<UntunedSchedule>(const te::Program&, const Target&, int threads)>;
+using ScheduleChooser = std::function<Result<UntunedSchedule>(const te::Program&, const Target&,
+                                                              int threads, Constants constants)>;
 
 // A workload with its schedule applied.
 struct ChosenKernel {

@@ -80,6 +80,7 @@ CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>&
                      const codegen::ModulePlan& plan) {
   CompileReport report;
   report.weight_bytes = plan.weight_bytes;
+  report.constants = model.constants;
   report.distinct_kernels = static_cast<int>(model.workloads.size());
   for (size_t i = 0; i < plan.specializations.size(); ++i) {
     const codegen::ModuleSpecialization& planned = plan.specializations[i];

@@ -59,6 +59,7 @@ struct CompileReport {
   double seconds = 0;
   int64_t arena_bytes = 0;  // the most of any specialization
   int64_t weight_bytes = 0;
+  Constants constants = Constants::kCold;  // where the schedules were chosen to find the weights
   int distinct_kernels = 0;
   std::vector<SpecializationReport> specializations;
   std::vector<KernelReport> kernels;  // of all specializations, one after another

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "compiler/driver/model_constants.h"
 #include "compiler/graph/control_flow.h"
 #include "compiler/graph/pipeline.h"
 #include "compiler/graph/verify.h"
@@ -19,6 +20,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/partition/split_transposed.h"
 #include "compiler/te/canonical.h"
+#include "compiler/te/constants.h"
 #include "compiler/te/merge_axes.h"
 #include "compiler/te/split_groups.h"
 
@@ -494,8 +496,13 @@ class Frontend {
 }  // namespace
 
 Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOptions& options,
-                                  const Target& /*target*/) {
-  return Frontend(model, options).Run();
+                                  const Target& target) {
+  TEMPER_ASSIGN_OR_RETURN(ModelKernels kernels, Frontend(model, options).Run());
+  kernels.constants = options.constants.value_or(PlaceOfConstants(ConstantBytes(kernels), target));
+  for (KernelWorkload& workload : kernels.workloads) {
+    workload.constants = te::ConstantsOf(workload.program, kernels.constants);
+  }
+  return kernels;
 }
 
 Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
@@ -503,8 +510,12 @@ Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
   TEMPER_ASSIGN_OR_RETURN(ModelKernels kernels, BuildKernels(model, options, target));
   std::vector<TuningTask> tasks;
   for (KernelWorkload& workload : kernels.workloads) {
-    tasks.push_back(
-        {std::move(workload.name), std::move(workload.program), workload.hash, workload.runs, {}});
+    TuningTask& task = tasks.emplace_back();
+    task.name = std::move(workload.name);
+    task.program = std::move(workload.program);
+    task.hash = workload.hash;
+    task.weight = workload.runs;
+    task.constants = workload.constants;
   }
   const bool several = kernels.specializations.size() > 1;
   std::set<std::pair<int, std::string>> seen;  // a node is in a kernel of each specialization

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/constants.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "compiler/driver/extension.h"
@@ -38,6 +39,8 @@ struct FrontendOptions {
   // Initializers that are inputs too and stay optional inputs of the compiled model. Nothing: from
   // IR version 4 on those that can; else those named (import/import.h says more).
   std::optional<std::vector<std::string>> overridable;
+  // Where large constants are when a run comes to them. Nothing: model_constants.h decides.
+  std::optional<Constants> constants;
   Extensions extensions;                     // operators and passes of outside projects
   std::vector<std::string> disabled_passes;  // by name; an unknown one is an error
   // Called with the graph after import ("import") and after each pass, by its name. May be empty.
@@ -69,6 +72,7 @@ struct KernelWorkload {
   int uses = 0;         // kernels of the model with it, in all specializations
   double runs = 0;      // how often a run of each calls them; where only the run knows, loops count
                         // as kAssumedTrips trips and a branch as half a call
+  Constants constants = Constants::kCold;  // te::ConstantsOf the program in this model
 };
 inline constexpr double kAssumedTrips = 16;
 
@@ -101,8 +105,9 @@ std::vector<const ModelKernel*> AllKernels(const KernelBody& body);
 struct ModelKernels {
   // At least one. All have inputs and outputs of the same names, types and ranks.
   std::vector<Specialization> specializations;
-  std::vector<KernelWorkload> workloads;  // of all, in the order of their first use
-  std::vector<std::string> warnings;      // of the model, for people
+  std::vector<KernelWorkload> workloads;   // of all, in the order of their first use
+  Constants constants = Constants::kCold;  // of the model (model_constants.h), or as was asked for
+  std::vector<std::string> warnings;       // of the model, for people
 };
 
 Result<ModelKernels> BuildKernels(const std::string& model, const FrontendOptions& options,
@@ -119,8 +124,9 @@ struct TuningTask {
   std::string name;
   te::Program program;  // canonical
   Hash hash;
-  double weight = 1;               // how often, in all specializations together
-  std::vector<std::string> nodes;  // of the source model, of all kernels with this workload
+  double weight = 1;                       // how often, in all specializations together
+  Constants constants = Constants::kCold;  // to be timed with
+  std::vector<std::string> nodes;          // of the source model, of all kernels with this workload
 };
 Result<std::vector<TuningTask>> ExtractTasks(const std::string& model,
                                              const FrontendOptions& options, const Target& target);

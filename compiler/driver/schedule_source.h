@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/constants.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "compiler/target/target.h"
@@ -22,9 +23,10 @@ class ScheduleSource {
   virtual ~ScheduleSource() = default;
 
   // What to try for a workload, best first: those measured on `target` by time, then those of
-  // other targets of its micro-architecture. Few: at most ten of each. None is no error.
+  // other targets of its micro-architecture; of each, those timed with constants as they are in the
+  // model before others, whose times are not like them. Few: at most ten of each. None is no error.
   virtual Result<std::vector<FoundSchedule>> Find(const Hash& workload, const Target& target,
-                                                  int threads) = 0;
+                                                  int threads, Constants constants) = 0;
 
   // For messages: "tuning.db", "127.0.0.1:7400".
   virtual std::string Name() const = 0;

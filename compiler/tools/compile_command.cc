@@ -60,9 +60,13 @@ nlohmann::json ToJson(const driver::CompileReport& report) {
                                {"fixed_defaults", s.fixed_defaults},
                                {"arena_bytes", s.arena_bytes}});
   }
-  return {{"seconds", report.seconds},           {"arena_bytes", report.arena_bytes},
-          {"weight_bytes", report.weight_bytes}, {"warnings", report.warnings},
-          {"specializations", specializations},  {"kernels", kernels}};
+  return {{"seconds", report.seconds},
+          {"arena_bytes", report.arena_bytes},
+          {"weight_bytes", report.weight_bytes},
+          {"constants", Name(report.constants)},
+          {"warnings", report.warnings},
+          {"specializations", specializations},
+          {"kernels", kernels}};
 }
 
 std::string Shapes(const driver::SpecializationReport& specialization) {
@@ -123,11 +127,12 @@ std::string Summary(const driver::CompileReport& report, const std::string& outp
     shapes += s.fixed_defaults || s.optional.empty();
   }
   return fmt::format(
-      "{}: {}{} kernels ({} distinct; schedules: {}), weights {}, scratch memory {}, compiled in "
+      "{}: {}{} kernels ({} distinct; schedules: {}), weights {} ({}), scratch memory {}, compiled "
+      "in "
       "{:.2f} s\n",
       output, shapes > 1 ? fmt::format("{} sets of shapes, ", shapes) : "", report.kernels.size(),
       report.distinct_kernels, from, FormatBytes(static_cast<double>(report.weight_bytes)),
-      FormatBytes(static_cast<double>(report.arena_bytes)), report.seconds);
+      Name(report.constants), FormatBytes(static_cast<double>(report.arena_bytes)), report.seconds);
 }
 
 int Compile(const CompileFlags& flags) {
@@ -211,6 +216,7 @@ Command AddCompileCommand(CLI::App& root) {
   AddTargetOption(app, &flags->model);
   AddThreadsOption(app, &flags->model);
   AddNumericsOption(app, &flags->model);
+  AddConstantsOption(app, &flags->model);
   app->add_flag("--require-tuned", flags->require_tuned, "Fail where a kernel has no record");
   app->add_flag("--report", flags->report, "List each kernel: nodes, workload, source, time");
   app->add_flag("--json", flags->json, "One JSON object on stdout");

@@ -66,11 +66,11 @@ Result<KernelView> FindInStore(db::RecordStore& store, const KernelQuery& query)
   TEMPER_ASSIGN_OR_RETURN(const std::string hash, OnlyMatch(known, query.prefix));
   std::erase_if(all, [&](const auto& s) { return !s.best || s.key.workload.Hex() != hash; });
   // Of several targets this machine's, of several numbers of threads the least, of several numerics
-  // the fastest.
+  // the fastest; cold constants before warm ones.
   const std::string own = Fingerprint(DetectTarget());
   const db::KeySummary& s = *std::min_element(all.begin(), all.end(), [&](auto& a, auto& b) {
-    return std::tuple(a.key.target != own, a.key.threads, a.best->RankUs()) <
-           std::tuple(b.key.target != own, b.key.threads, b.best->RankUs());
+    return std::tuple(a.key.target != own, a.key.threads, a.key.constants, a.best->RankUs()) <
+           std::tuple(b.key.target != own, b.key.threads, b.key.constants, b.best->RankUs());
   });
   KernelView view;
   view.hash = hash;
@@ -81,7 +81,8 @@ Result<KernelView> FindInStore(db::RecordStore& store, const KernelQuery& query)
   view.threads = s.key.threads;
   view.flops = te::FlopCount(view.program);
   view.us = s.best->RankUs();
-  view.us_are = fmt::format("the best of {} trials, by {}", s.trials, s.best->worker);
+  view.us_are = fmt::format("the best of {} trials, by {}{}", s.trials, s.best->worker,
+                            s.key.constants == Constants::kWarm ? ", its constants warm" : "");
   return view;
 }
 

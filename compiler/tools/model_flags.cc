@@ -73,6 +73,19 @@ void AddNumericsOption(CLI::App* app, ModelFlags* flags) {
       });
 }
 
+void AddConstantsOption(CLI::App* app, ModelFlags* flags) {
+  app->add_option_function<std::string>(
+         "--constants",
+         [flags](const std::string& name) { flags->constants = ParseConstants(name); },
+         "Where a run finds large weights: warm (in the last-level cache, where the last run left "
+         "them), cold (in memory) or auto (warm where the model's fit the cache, the default)")
+      ->type_name("NAME")
+      ->check([](const std::string& name) -> std::string {
+        if (ParseConstants(name) || name == "auto") return "";
+        return Quoted(name) + " is none of auto, warm and cold";
+      });
+}
+
 CLI::Option* AddServerOption(CLI::App* app, std::string* server) {
   return app->add_option("--server", *server, "HOST:PORT of a tuner-server")
       ->check([](const std::string& text) {
@@ -188,6 +201,7 @@ Result<driver::FrontendOptions> MakeFrontendOptions(const ModelFlags& flags) {
     TEMPER_RETURN_IF_ERROR(ParseMaxTripsFlag(trips, &options));
   }
   options.unroll_nodes = flags.unroll_nodes;
+  options.constants = flags.constants;
   options.disabled_passes = flags.disabled_passes;
   TEMPER_RETURN_IF_ERROR(
       driver::CheckDisabledPasses(flags.disabled_passes).WithContext("--disable-pass"));

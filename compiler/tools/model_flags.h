@@ -2,9 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/constants.h"
 #include "base/status.h"
 #include "compiler/driver/kernels.h"
 #include "compiler/target/target.h"
@@ -25,6 +27,7 @@ struct ModelFlags {
   std::string target = "native";
   int threads = 1;
   te::Numerics numerics = te::kDefaultNumerics;
+  std::optional<Constants> constants;  // nothing: auto
   std::vector<std::string> disabled_passes;
   std::vector<std::string> print_after;
 };
@@ -36,6 +39,7 @@ void AddShapeOptions(CLI::App* app, ModelFlags* flags);
 void AddTargetOption(CLI::App* app, ModelFlags* flags);
 void AddThreadsOption(CLI::App* app, ModelFlags* flags);
 void AddNumericsOption(CLI::App* app, ModelFlags* flags);
+void AddConstantsOption(CLI::App* app, ModelFlags* flags);
 
 // --server HOST:PORT, which must be well-formed if it is given.
 CLI::Option* AddServerOption(CLI::App* app, std::string* server);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/text.h"
 #include "compiler/tools/command.h"
@@ -47,6 +48,7 @@ Result<std::vector<KnownBest>> QueryStore(db::RecordStore& store, const KnownFil
       KnownBest k{s.key.workload, s.key.target, s.micro_architecture, s.key.threads, s.task_name};
       k.trials = s.trials;
       k.numerics = s.key.numerics;
+      k.constants = s.key.constants;
       if (s.best) {
         k.best_us = s.best->median_us;
         k.gflops = s.best->Gflops();
@@ -80,6 +82,7 @@ nlohmann::json ToJson(const std::vector<KnownBest>& known) {
                        {"target", k.target},
                        {"threads", k.threads},
                        {"numerics", k.numerics},
+                       {"constants", Name(k.constants)},
                        {"best_us", k.best_us},
                        {"gflops", k.gflops},
                        {"trials", k.trials},
@@ -92,17 +95,17 @@ nlohmann::json ToJson(const std::vector<KnownBest>& known) {
 
 std::string Table(const std::vector<KnownBest>& known) {
   std::vector<std::vector<std::string>> rows = {{"task", "workload", "target", "threads",
-                                                 "numerics", "best us", "GFLOP/s", "trials",
-                                                 "worker", "created"}};
+                                                 "numerics", "constants", "best us", "GFLOP/s",
+                                                 "trials", "worker", "created"}};
   for (const KnownBest& k : known) {
     const bool worked = k.best_us > 0;
     rows.push_back({EscapeControl(k.task_name), k.workload.ShortHex(), EscapeControl(k.target),
                     std::to_string(k.threads), EscapeControl(k.numerics),
-                    worked ? fmt::format("{:.1f}", k.best_us) : "-",
+                    std::string(Name(k.constants)), worked ? fmt::format("{:.1f}", k.best_us) : "-",
                     worked ? fmt::format("{:.1f}", k.gflops) : "-", std::to_string(k.trials),
                     EscapeControl(k.worker), worked ? Iso(k.created_ms) : "-"});
   }
-  return FormatTable(rows, {false, false, false, true, false, true, true, true});
+  return FormatTable(rows, {false, false, false, true, false, false, true, true, true});
 }
 
 int Query(const QueryFlags& flags) {
@@ -149,10 +152,15 @@ int Query(const QueryFlags& flags) {
   }
   Print(Table(known));
   std::map<Hash, const KnownBest*> by_hash;
-  for (const KnownBest& k : known) {  // of several numerics the fastest
+  std::map<Hash, Constants> wanted;
+  for (const auto& task : tasks) wanted[task.hash] = task.constants;
+  // Those with constants as the model has them before others; of several numerics the fastest.
+  const auto rank = [&](const KnownBest& k) {
+    return std::tuple(k.best_us <= 0, k.constants != wanted[k.workload], k.best_us);
+  };
+  for (const KnownBest& k : known) {
     const KnownBest*& best = by_hash[k.workload];
-    const bool faster = best == nullptr || best->best_us <= 0 || k.best_us < best->best_us;
-    if (faster && (best == nullptr || k.best_us > 0)) best = &k;
+    if (best == nullptr || rank(k) < rank(*best)) best = &k;
   }
   double model_us = 0;
   size_t missing = 0;

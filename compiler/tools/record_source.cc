@@ -14,10 +14,13 @@ class RecordSource final : public driver::ScheduleSource {
       : store_(store), name_(std::move(name)), numerics_(numerics) {}
 
   Result<std::vector<driver::FoundSchedule>> Find(const Hash& workload, const Target& target,
-                                                  int threads) override {
+                                                  int threads, Constants constants) override {
     db::RecordKey key{workload, Fingerprint(target), threads, ""};
+    const Constants others = constants == Constants::kCold ? Constants::kWarm : Constants::kCold;
     std::vector<driver::FoundSchedule> found;
-    for (bool exact : {true, false}) {
+    for (const auto& [exact, place] : {std::pair(true, constants), std::pair(true, others),
+                                       std::pair(false, constants), std::pair(false, others)}) {
+      key.constants = place;
       // A record's numerics is that of its schedule: stricter ones will do.
       for (te::Numerics n : te::kAllNumerics) {
         if (n > numerics_) break;

@@ -1,6 +1,7 @@
 #include "compiler/tools/server_client.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "costmodel/features.h"
@@ -27,7 +28,8 @@ class Client final : public ServerClient {
       if (!hash.ok()) return hash.status().WithContext(address_);
       known.push_back({*hash, r.target(), r.micro_architecture(), r.threads(), r.task_name(),
                        r.best_us(), r.gflops(), r.trials(), r.schedule(), r.worker(),
-                       r.created_ms(), r.numerics()});
+                       r.created_ms(), r.numerics(),
+                       r.warm_constants() ? Constants::kWarm : Constants::kCold});
     }
     return known;
   }
@@ -71,24 +73,28 @@ class ServerSource final : public driver::ScheduleSource {
       : client_(client), numerics_(numerics) {}
 
   Result<std::vector<driver::FoundSchedule>> Find(const Hash& workload, const Target& target,
-                                                  int threads) override {
+                                                  int threads, Constants constants) override {
     KnownFilter filter;
     filter.workloads = {workload};
     filter.target = Fingerprint(target);
     filter.micro_architecture = MicroArchitecture(target);
     filter.threads = threads;
     TEMPER_ASSIGN_OR_RETURN(std::vector<KnownBest> known, client_->Query(filter));
-    std::vector<driver::FoundSchedule> found;
+    std::vector<std::pair<bool, driver::FoundSchedule>> found;  // the first: constants elsewhere
     for (const KnownBest& k : known) {
       if (k.best_us <= 0 || k.workload != workload || k.threads != threads) continue;
       const auto numerics = te::ParseNumerics(k.numerics);
       if (!numerics || *numerics > numerics_) continue;
-      found.push_back({k.target == filter.target, k.schedule, k.best_us});
+      found.emplace_back(k.constants != constants,
+                         driver::FoundSchedule{k.target == filter.target, k.schedule, k.best_us});
     }
     std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-      return a.exact != b.exact ? a.exact : a.us < b.us;
+      return std::tuple(!a.second.exact, a.first, a.second.us) <
+             std::tuple(!b.second.exact, b.first, b.second.us);
     });
-    return found;
+    std::vector<driver::FoundSchedule> sorted;
+    for (auto& [elsewhere, schedule] : found) sorted.push_back(std::move(schedule));
+    return sorted;
   }
 
   std::string Name() const override { return client_->address(); }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/constants.h"
 #include "base/hash.h"
 #include "base/status.h"
 #include "compiler/driver/schedule_source.h"
@@ -27,6 +28,7 @@ struct KnownBest {
   std::string worker = {};
   int64_t created_ms = 0;  // since 1970, UTC
   std::string numerics = {};
+  Constants constants = Constants::kCold;  // where large ones were
 };
 
 // Which of them; an empty field means any.

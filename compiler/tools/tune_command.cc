@@ -267,6 +267,7 @@ int Tune(const TuneFlags& flags, bool target_given) {
     proto::TaskSpec* spec = request.add_tasks();
     spec->set_name(task.name.substr(0, 200));
     spec->set_weight(task.weight);
+    spec->set_warm_constants(task.constants == Constants::kWarm);
     *spec->mutable_workload() = wire::ToProto(task.program);
     for (const std::string& node : task.nodes) spec->add_nodes(node);
   }
@@ -328,6 +329,7 @@ Command AddTuneCommand(CLI::App& root) {
   AddTargetOption(app, &flags->model);
   AddThreadsOption(app, &flags->model);
   AddNumericsOption(app, &flags->model);
+  AddConstantsOption(app, &flags->model);
   app->add_option("--trials", flags->trials, "Candidates to measure, for the whole model")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
   app->add_option("--time", flags->time, "Time to spend, such as 90s, 5m or 1h");

@@ -126,6 +126,7 @@ std::string StatusJson(const proto::JobStatus& status) {
                      {"best_us", task.best_us()},
                      {"gflops", task.gflops()},
                      {"weight", task.weight()},
+                     {"constants", task.warm_constants() ? "warm" : "cold"},
                      {"share", task.share()}});
   }
   nlohmann::json all = {

@@ -41,13 +41,14 @@ class ModelPool {
 };
 
 Result<driver::UntunedSchedule> Choose(const te::Program& program, const Target& target,
-                                       int threads, te::Numerics numerics, ModelPool* pool) {
+                                       int threads, Constants constants, te::Numerics numerics,
+                                       ModelPool* pool) {
   std::unique_ptr<costmodel::CostModel> model;
   if (pool) {
     TEMPER_ASSIGN_OR_RETURN(model, pool->Take());
   }
-  tuner::DefaultChoice choice =
-      tuner::ChooseDefault(program, target, threads, model.get(), tuner::kDefaultSamples, numerics);
+  tuner::DefaultChoice choice = tuner::ChooseDefault(program, target, threads, model.get(),
+                                                     tuner::kDefaultSamples, numerics, constants);
   if (pool) pool->Give(std::move(model));
   return driver::UntunedSchedule{std::move(choice.schedule),
                                  pool ? driver::SourceLevel::kModel : driver::SourceLevel::kPrior,
@@ -69,8 +70,9 @@ driver::ScheduleChooser UntunedChooser(std::string model, std::vector<std::strin
       pool = nullptr;
     }
   }
-  return [pool, numerics](const te::Program& program, const Target& target, int threads) {
-    return Choose(program, target, threads, numerics, pool.get());
+  return [pool, numerics](const te::Program& program, const Target& target, int threads,
+                          Constants constants) {
+    return Choose(program, target, threads, constants, numerics, pool.get());
   };
 }
 

@@ -410,6 +410,19 @@ TEST(Prior, ConstantsComeFromMemoryAndActivationsFromACache) {
   EXPECT_EQ(memory_us({b}, 256), 0);   // half a megabyte stays in the last cache
 }
 
+TEST(Prior, WarmConstantsComeFromTheLastLevel) {
+  const int b = 1;
+  const tir::Function f = Matmul(512, 1024, 512, 8, 16);
+  auto estimate = [&](Constants place) {
+    return EstimateStore(ViewStores(f, Avx512(), {&b, 1}, place)[0], Avx512(), 1);
+  };
+  EXPECT_EQ(estimate(Constants::kWarm).memory_us, 0);
+  EXPECT_LT(estimate(Constants::kWarm).total_us, estimate(Constants::kCold).total_us);
+  EXPECT_EQ(estimate(Constants::kWarm).l3_us, estimate(Constants::kCold).l3_us);
+  EXPECT_LT(ExtractFeatures(f, Avx512(), 1, {&b, 1}, Constants::kWarm).prior_us,
+            ExtractFeatures(f, Avx512(), 1, {&b, 1}).prior_us);
+}
+
 // Each step of the reduction touches what `steps` later ones read of b.
 tir::Function Prefetching(tir::Function f, int64_t steps) {
   std::vector<tir::Stmt> loops;  // io, jo, r

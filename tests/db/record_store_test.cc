@@ -169,6 +169,34 @@ TEST_P(RecordStoreTest, SimilarIsTheSameMicroArchitectureElsewhere) {
   EXPECT_TRUE(store_->Similar(MakeKey(1), "x86-64 skylake", 9)->empty());
 }
 
+TEST_P(RecordStoreTest, WarmAndColdTimesOfAScheduleAreKeptApart) {
+  const Record cold = MakeRecord(1, 1, 10), slower = MakeRecord(1, 2, 12);
+  Record warm = cold, failed = MakeRecord(1, 2, 0), elsewhere = MakeRecord(1, 3, 1, "fingerprint2");
+  warm.key.constants = failed.key.constants = elsewhere.key.constants = Constants::kWarm;
+  warm.median_us = 7;
+  Put({cold, slower, warm, failed, elsewhere});
+  EXPECT_EQ(*store_->TopK(cold.key, 9), (std::vector<Record>{cold, slower}));
+  EXPECT_EQ(*store_->TopK(warm.key, 9), (std::vector<Record>{warm}));
+  EXPECT_EQ(store_->Tried(cold.key)->size(), 2u);
+  EXPECT_EQ(store_->Tried(warm.key)->size(), 2u) << "the failed one too";
+  EXPECT_TRUE(store_->Similar(cold.key, "x86-64 znver4", 9)->empty());
+  EXPECT_EQ(*store_->Similar(warm.key, "x86-64 znver4", 9), (std::vector<Record>{elsewhere}));
+  EXPECT_EQ(All({.constants = Constants::kWarm}).size(), 3u);
+  EXPECT_EQ(All({.constants = Constants::kCold}), (std::vector<Record>{cold, slower}));
+  auto summaries = store_->Summaries({.target = "fingerprint1"});
+  ASSERT_EQ(summaries->size(), 2u);
+  EXPECT_EQ((*summaries)[0].key, cold.key);
+  EXPECT_EQ((*summaries)[1].key, warm.key);
+  EXPECT_EQ((*summaries)[1].trials, 2);
+  EXPECT_EQ((*summaries)[1].best, warm);
+  // A faster import of the one is no better than the other.
+  Record faster = warm;
+  faster.median_us = 5;
+  auto counts = store_->Merge(std::vector<Record>{faster});
+  EXPECT_EQ(counts->replaced, 1);
+  EXPECT_EQ(*store_->Best(cold.key), cold);
+}
+
 TEST_P(RecordStoreTest, ForEachFiltersAndStops) {
   Record threads = MakeRecord(1, 3, 10);
   threads.key.threads = 2;

@@ -41,6 +41,7 @@ TEST(Record, EachFaultIsNamed) {
       {"samples", [](Record& r) { r.samples.resize(70000); }},
       {"drift", [](Record& r) { r.drift = 0; }},
       {"flops", [](Record& r) { r.flops = -1; }},
+      {"constants", [](Record& r) { r.key.constants = static_cast<Constants>(7); }},
       {"features_version", [](Record& r) { r.features_version = -1; }},
       {"created_ms", [](Record& r) { r.created_ms = -1; }},
       {"worker", [](Record& r) { r.worker = "\xc3"; }},

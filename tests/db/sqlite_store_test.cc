@@ -227,6 +227,30 @@ TEST_F(SqliteStoreTest, OlderSchemasMigrateForward) {
   EXPECT_TRUE(store->Put(std::vector<Record>{MakeRecord(1, 1, 10)}).ok());
 }
 
+TEST_F(SqliteStoreTest, RecordsOfSchemaThreeAreColdOnes) {
+  Fill(3);
+  // Back to the table of schema 3 with the rows as they are: a cold record's checksum has not
+  // changed since then.
+  const std::string first(kSchemaSteps[0]);
+  const size_t begin = first.find("CREATE TABLE record (");
+  Sql("ALTER TABLE record RENAME TO newer; DROP INDEX record_by_time;" + first.substr(begin) +
+      "INSERT INTO record SELECT id, workload, target, threads, numerics, schedule_hash, outcome, "
+      "rank_us, schedule, task_name, flops, detail, median_us, samples, spread, control_us, drift, "
+      "worker, compiler_version, features_version, seed, unsandboxed, created_ms, checksum "
+      "FROM newer; DROP TABLE newer; PRAGMA user_version = 3;");
+  auto store = Open();
+  ASSERT_TRUE(store != nullptr);
+  EXPECT_EQ(store->Stats()->schema_version, kSchemaVersion);
+  EXPECT_TRUE(store->Check()->problems.empty());
+  Record r = MakeRecord(1, 0, 10);
+  EXPECT_EQ(*store->TopK(r.key, 1), (std::vector<Record>{r}));
+  r.key.constants = Constants::kWarm;
+  ASSERT_TRUE(store->Put(std::vector<Record>{r}).ok());
+  EXPECT_EQ(store->TopK(r.key, 9)->size(), 1u);
+  r.key.constants = Constants::kCold;
+  EXPECT_EQ(store->TopK(r.key, 9)->size(), 3u);
+}
+
 TEST_F(SqliteStoreTest, AlteredTablesAreRefused) {
   Fill(1);
   Sql("CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM record; END");

@@ -30,6 +30,18 @@ TEST(RecordJson, RoundTrips) {
   EXPECT_EQ(*RecordFromJson(RecordToJson(MakeRecord(1, 2, 0))), MakeRecord(1, 2, 0));
 }
 
+TEST(RecordJson, WarmRecordsSayItAndColdOnesAreAsBefore) {
+  Record r = MakeRecord(1, 1, 10);
+  EXPECT_EQ(RecordToJson(r).find("constants"), std::string::npos);
+  EXPECT_EQ(RecordFromJson(RecordToJson(r))->key.constants, Constants::kCold);
+  r.key.constants = Constants::kWarm;
+  const std::string line = RecordToJson(r);
+  EXPECT_EQ(*RecordFromJson(line), r);
+  EXPECT_NE(line.find("\"temper_record\":2"), std::string::npos) << "older programs refuse it";
+  const Status unknown = RecordFromJson(Replaced(line, "\"warm\"", "\"hot\"")).status();
+  EXPECT_NE(unknown.message().find("\"hot\""), std::string::npos) << unknown.message();
+}
+
 TEST(RecordJson, UnknownFieldsAreIgnored) {
   std::string line = Replaced(RecordToJson(MakeRecord(1, 1, 10)), "{", "{\"later\":{\"a\":1},");
   EXPECT_TRUE(RecordFromJson(line).ok());
@@ -49,7 +61,7 @@ TEST(RecordJson, BadLinesSayWhy) {
       {"{}", "\"temper_record\" is missing"},
       {std::string(100000, '['), "nested too deeply"},
       {Replaced(good, "{", "{\"deep\":{\"a\":[[]]},"), "nested too deeply"},
-      {Replaced(good, "\"temper_record\":1", "\"temper_record\":2"), "version 2"},
+      {Replaced(good, "\"temper_record\":1", "\"temper_record\":3"), "version 3"},
       {Replaced(good, "\"threads\":1", "\"threads\":1.5"), "\"threads\" is not a whole number"},
       {Replaced(good, "\"threads\":1", "\"threads\":4294967297"), "\"threads\""},
       {Replaced(good, "\"threads\":1", "\"threads\":-4294967297"), "\"threads\""},

@@ -219,7 +219,7 @@ struct ModelTuner::Impl {
     for (const KnownTask& task : known) {
       for (const Measured& m : task.results) {
         if (!IsConclusive(m.outcome)) continue;
-        auto features = Describe(task.program, m.schedule, target);
+        auto features = Describe(task.program, m.schedule, target, task.constants);
         if (!features.ok()) continue;
         double us = m.outcome == Outcome::kOk ? m.us : 0;
         samples.push_back({number, std::move(*features), us, kKnownWeight});
@@ -282,7 +282,7 @@ Result<std::unique_ptr<ModelTuner>> ModelTuner::Create(std::vector<TunerTask> ta
     task.progress.weight = tasks[i].weight;
     task.progress.flops = std::max(1.0, te::FlopCount(tasks[i].program));
     task.search = std::make_unique<TaskSearch>(
-        SpacesOf(tasks[i].program, target, options.threads, options.numerics),
+        SpacesOf(tasks[i].program, target, options.threads, options.numerics, tasks[i].constants),
         impl->rng.Fork(i).Next(), options.search);
     // One sample's prior tells heavy tasks from light ones before anything is measured.
     const Space& space = task.search->spaces()[0];

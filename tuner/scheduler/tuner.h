@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/constants.h"
 #include "base/outcome.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
@@ -33,8 +34,9 @@ namespace temper::tuner {
 
 struct TunerTask {
   std::string name;
-  te::Program program;  // canonical (te::Canonicalize)
-  double weight = 1;    // how often the model runs it
+  te::Program program;                     // canonical (te::Canonicalize)
+  double weight = 1;                       // how often the model runs it
+  Constants constants = Constants::kCold;  // where its large ones are when it is timed
 };
 
 // One measured schedule: a result of this run, or a record of an earlier one.
@@ -60,10 +62,12 @@ struct Budget {
   double seconds = 0;
 };
 
-// What is known of a task of another model, for the cost model to learn from.
+// What is known of a task of another model, for the cost model to learn from; or of one of this
+// model with its constants elsewhere, so that the times are not comparable.
 struct KnownTask {
   te::Program program;  // canonical
   std::vector<Measured> results;
+  Constants constants = Constants::kCold;  // where its large ones were
 };
 
 struct TunerOptions {

@@ -18,10 +18,11 @@ constexpr double kLeastUs = 1e-3;
 }  // namespace
 
 DefaultChoice ChooseDefault(const te::Program& program, const Target& target, int threads,
-                            const costmodel::CostModel* model, int samples, te::Numerics numerics) {
+                            const costmodel::CostModel* model, int samples, te::Numerics numerics,
+                            Constants constants) {
   auto prior = costmodel::MakePriorModel();
   if (!model) model = prior.get();
-  std::vector<Space> spaces = SpacesOf(program, target, threads, numerics);
+  std::vector<Space> spaces = SpacesOf(program, target, threads, numerics, constants);
   std::vector<Describer> describers;
   for (const Space& space : spaces) describers.emplace_back(&space);
   std::optional<Scored> best = FirstChoice(describers, *model, samples);
@@ -33,7 +34,7 @@ DefaultChoice ChooseDefault(const te::Program& program, const Target& target, in
   }
   choice.schedule = lower::ReferenceSchedule(program, target);
   choice.schedule.workload = te::WorkloadHash(program);
-  auto features = Describe(program, choice.schedule, target);
+  auto features = Describe(program, choice.schedule, target, constants);
   // A program that cannot be described is one that the compiler refuses next, with its reason.
   choice.expected_us = features.ok() ? std::max(features->prior_us, kLeastUs) : kLeastUs;
   return choice;

@@ -17,11 +17,12 @@ struct DefaultChoice {
 
 // The best of many samples and their mutations by `model` (null: the analytic prior alone), with
 // a fixed seed. Always legal; the reference schedule only where no sample is. `program` is
-// canonical. Of the alternatives, those that `numerics` allows.
+// canonical. Of the alternatives, those that `numerics` allows. `constants`: where large ones are.
 DefaultChoice ChooseDefault(const te::Program& program, const Target& target, int threads,
                             const costmodel::CostModel* model = nullptr,
                             int samples = kDefaultSamples,
-                            te::Numerics numerics = te::kDefaultNumerics);
+                            te::Numerics numerics = te::kDefaultNumerics,
+                            Constants constants = Constants::kCold);
 
 // Its schedule alone.
 schedule::Schedule DefaultSchedule(const te::Program& program, const Target& target, int threads,

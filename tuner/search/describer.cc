@@ -197,7 +197,7 @@ Result<costmodel::ProgramFeatures> Describer::Describe(const Schedule& schedule)
       TEMPER_ASSIGN_OR_RETURN(lower::Lowered lowered,
                               lower::LowerNest(*stepped, schedule, space_->target(), nest));
       auto features = costmodel::ExtractNest(lowered.function, space_->target(), schedule.threads,
-                                             lower::ConstantBuffers(lowered));
+                                             lower::ConstantBuffers(lowered), space_->constants());
       known = nests_.emplace(std::move(key), std::move(features)).first;
     }
     nests.push_back(&known->second);

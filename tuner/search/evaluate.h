@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/constants.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
@@ -14,10 +15,12 @@
 
 namespace temper::tuner {
 
-// Lowers the schedule and extracts its features. The status of lowering where it is illegal.
+// Lowers the schedule and extracts its features, for large constants in that place. The status of
+// lowering where it is illegal.
 Result<costmodel::ProgramFeatures> Describe(const te::Program& program,
                                             const schedule::Schedule& schedule,
-                                            const Target& target);
+                                            const Target& target,
+                                            Constants constants = Constants::kCold);
 
 // The same for a schedule of the space's workload, and sooner for one of its alternative, whose
 // program the space keeps.

@@ -20,7 +20,7 @@ constexpr int kWideVector = 16;       // in which one column alone wastes much
 }  // namespace
 
 std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads,
-                            te::Numerics numerics) {
+                            te::Numerics numerics, Constants constants) {
   std::vector<Space> spaces;
   for (te::Alternative a : te::AlternativesOf(program, numerics)) {
     if (a == te::Alternative::kBlocks && threads == 1) continue;
@@ -29,7 +29,7 @@ std::vector<Space> SpacesOf(const te::Program& program, const Target& target, in
         (target.vector_registers < kManyRegisters || target.Lanes(4) != kWideVector)) {
       continue;
     }
-    spaces.push_back(Space::Create(program, target, threads, static_cast<int>(a)));
+    spaces.push_back(Space::Create(program, target, threads, static_cast<int>(a), constants));
   }
   return spaces;
 }

@@ -31,7 +31,8 @@ struct SearchOptions {
 
 // One space for each alternative of the program that `numerics` allows, in their order.
 std::vector<Space> SpacesOf(const te::Program& program, const Target& target, int threads,
-                            te::Numerics numerics = te::kDefaultNumerics);
+                            te::Numerics numerics = te::kDefaultNumerics,
+                            Constants constants = Constants::kCold);
 
 class TaskSearch {
  public:

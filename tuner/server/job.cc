@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
+#include "compiler/te/constants.h"
 #include "compiler/wire/wire_program.h"
 #include "compiler/wire/wire_target.h"
 #include "costmodel/features.h"
@@ -65,11 +66,14 @@ Result<std::unique_ptr<Job>> MakeJob(const proto::SubmitJobRequest& request, con
     task.hash = te::WorkloadHash(task.program);
     task.flops = te::FlopCount(task.program);
     task.weight = spec.weight();
+    task.constants =
+        te::ConstantsOf(task.program, spec.warm_constants() ? Constants::kWarm : Constants::kCold);
     task.workload = wire::ToProto(task.program);
     proto::TaskStatus* status = job->status.add_tasks();
     status->set_name(task.name);
     status->set_workload(task.hash.Hex());
     status->set_weight(task.weight);
+    status->set_warm_constants(task.constants == Constants::kWarm);
     job->tasks.push_back(std::move(task));
   }
   job->status.set_model(request.model());
@@ -102,7 +106,8 @@ db::Record MakeRecord(const Job& job, const Candidate& candidate,
   const JobTask& task = job.tasks[static_cast<size_t>(candidate.task)];
   db::Record record;
   record.key = {task.hash, job.fingerprint, job.request.threads(),
-                std::string(te::Name(te::NumericsOf(candidate.schedule.alternative)))};
+                std::string(te::Name(te::NumericsOf(candidate.schedule.alternative))),
+                task.constants};
   record.schedule_hash = schedule::ScheduleHash(candidate.schedule);
   record.workload_text = task.text;
   record.task_name = task.name;

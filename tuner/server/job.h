@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/constants.h"
 #include "db/job_store.h"
 #include "db/record_store.h"
 #include "db/store.h"
@@ -26,6 +27,7 @@ struct JobTask {
   std::string text;  // canonical
   double flops = 0;
   double weight = 1;
+  Constants constants = Constants::kCold;  // timed with
   proto::Workload workload;
 };
 

@@ -76,6 +76,7 @@ Result<std::vector<Measured>> KnownResults(const Job& job, db::RecordStore& stor
     filter.workload = job.tasks[i].hash;
     filter.target = job.fingerprint;
     filter.threads = job.request.threads();
+    filter.constants = job.tasks[i].constants;
     TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const db::Record& record) {
       auto m = ReadResult(record, job.tasks[i].hash);
       if (!m || te::NumericsOf(m->schedule.alternative) > job.numerics) return true;
@@ -88,10 +89,10 @@ Result<std::vector<Measured>> KnownResults(const Job& job, db::RecordStore& stor
 }
 
 Result<std::vector<KnownTask>> KnownOthers(const Job& job, db::RecordStore& store) {
-  std::set<Hash> own;
+  std::set<std::pair<Hash, Constants>> own;
   std::vector<std::string> families;
   for (const JobTask& task : job.tasks) {
-    own.insert(task.hash);
+    own.emplace(task.hash, task.constants);
     families.push_back(FamilyOf(task.text));
   }
   db::RecordFilter filter;
@@ -99,13 +100,14 @@ Result<std::vector<KnownTask>> KnownOthers(const Job& job, db::RecordStore& stor
   filter.threads = job.request.threads();
   TEMPER_ASSIGN_OR_RETURN(std::vector<db::KeySummary> summaries, store.Summaries(filter));
   // Of a workload that several targets measured, the job's own target's results.
-  std::map<Hash, Other> others;
+  std::map<std::pair<Hash, Constants>, Other> others;
   for (const db::KeySummary& summary : summaries) {
-    if (!summary.best || own.count(summary.key.workload) > 0) continue;
-    auto known = others.find(summary.key.workload);
+    const std::pair task(summary.key.workload, summary.key.constants);
+    if (!summary.best || own.count(task) > 0) continue;
+    auto known = others.find(task);
     if (known != others.end() && summary.key.target != job.fingerprint) continue;
-    others[summary.key.workload] = {summary.key, summary.best->workload_text,
-                                    Distance(job, families, *summary.best)};
+    others[task] = {summary.key, summary.best->workload_text,
+                    Distance(job, families, *summary.best)};
   }
   std::vector<Other> nearest;
   for (auto& entry : others) nearest.push_back(std::move(entry.second));
@@ -120,6 +122,7 @@ Result<std::vector<KnownTask>> KnownOthers(const Job& job, db::RecordStore& stor
     task.program = te::Canonicalize(*program);
     filter.workload = other.key.workload;
     filter.target = other.key.target;
+    filter.constants = task.constants = other.key.constants;
     std::vector<Measured> results;
     TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const db::Record& record) {
       auto m = ReadResult(record, other.key.workload);

@@ -165,7 +165,8 @@ Status TuningService::StartSearch(Job& job) {
   TEMPER_RETURN_IF_ERROR(FindControlReference(job.fingerprint));
   TEMPER_ASSIGN_OR_RETURN(std::vector<Measured> known, KnownResults(job, *store_));
   std::vector<TunerTask> tasks;
-  for (const JobTask& task : job.tasks) tasks.push_back({task.name, task.program, task.weight});
+  for (const JobTask& task : job.tasks)
+    tasks.push_back({task.name, task.program, task.weight, task.constants});
   TunerOptions options;
   options.threads = job.request.threads();
   options.seed = job.request.seed();

@@ -150,7 +150,7 @@ void TuningService::GrantLeases(const proto::SynchronizeRequest& request,
       lease->set_workload_hash(std::string(task.hash.AsBytes()));
       lease->set_threads(job->request.threads());
       lease->set_seed(kInputSeed);
-      lease->set_warm_constants(options_.warm_constants);
+      lease->set_warm_constants(task.constants == Constants::kWarm);
       lease->set_build_timeout_seconds(options_.build_timeout_seconds);
       lease->set_run_timeout_seconds(options_.run_timeout_seconds);
       auto reference = control_references_.find(job->fingerprint);
@@ -355,6 +355,7 @@ Result<proto::QueryReply> TuningService::Query(const proto::QueryRequest& reques
       record->set_target(summary.key.target);
       record->set_threads(summary.key.threads);
       record->set_numerics(summary.key.numerics);
+      record->set_warm_constants(summary.key.constants == Constants::kWarm);
       record->set_task_name(summary.task_name);
       record->set_trials(summary.trials);
       record->set_micro_architecture(summary.micro_architecture);

@@ -36,10 +36,7 @@ struct ServiceOptions {
   int propose_at_once = 32;
   double save_seconds = 2;         // how often a job's progress is stored
   double save_model_seconds = 30;  // how often its cost model is, and once at its end
-  // Kernels are timed over and over with their constants in the caches, as benchmarks of single
-  // kernels do; in a model they are cold. For comparisons alone: records do not say it.
-  bool warm_constants = false;
-  std::string core_lock_folder;  // the search keeps off cores that are locked there; empty: not
+  std::string core_lock_folder;    // the search keeps off cores that are locked there; empty: not
 };
 
 class TuningService {

@@ -20,6 +20,7 @@ struct Space::Impl {
   int alternative = 0;
   te::Program program;  // of the alternative
   Target target;
+  Constants constants = Constants::kCold;
   std::vector<StageInfo> info;
   RuleContext context;
   Hash workload;
@@ -152,7 +153,8 @@ Space::~Space() = default;
 Space::Space(Space&&) noexcept = default;
 Space& Space::operator=(Space&&) noexcept = default;
 
-Space Space::Create(te::Program program, const Target& target, int threads, int alternative) {
+Space Space::Create(te::Program program, const Target& target, int threads, int alternative,
+                    Constants constants) {
   auto impl = std::make_unique<Impl>();
   auto chosen = te::MakeAlternative(program, alternative);
   TEMPER_CHECK(chosen.ok());
@@ -160,6 +162,7 @@ Space Space::Create(te::Program program, const Target& target, int threads, int 
   impl->alternative = alternative;
   impl->program = *std::move(chosen);
   impl->target = target;
+  impl->constants = constants;
   impl->info = Analyze(impl->program);
   impl->workload = te::WorkloadHash(impl->workload_program);
   impl->context = {&impl->program, &impl->info, &impl->target, threads};
@@ -184,6 +187,7 @@ int Space::alternative() const { return impl_->alternative; }
 const te::Program& Space::alternative_program() const { return impl_->program; }
 const Target& Space::target() const { return impl_->target; }
 int Space::threads() const { return impl_->context.threads; }
+Constants Space::constants() const { return impl_->constants; }
 const std::vector<Knob>& Space::knobs() const { return impl_->knobs; }
 
 double Space::Size() const {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/constants.h"
 #include "base/rng.h"
 #include "base/status.h"
 #include "compiler/schedule/schedule.h"
@@ -37,7 +38,9 @@ class NestRule;
 class Space {
  public:
   // `program` is canonical; REQUIRES: it verifies and has the alternative (te/alternatives.h).
-  static Space Create(te::Program program, const Target& target, int threads, int alternative = 0);
+  // `constants`: where the workload's large ones are, for whoever describes its schedules.
+  static Space Create(te::Program program, const Target& target, int threads, int alternative = 0,
+                      Constants constants = Constants::kCold);
   ~Space();
   Space(Space&&) noexcept;
   Space& operator=(Space&&) noexcept;
@@ -47,6 +50,7 @@ class Space {
   const te::Program& alternative_program() const;  // what the schedules are of
   const Target& target() const;
   int threads() const;
+  Constants constants() const;
   const std::vector<Knob>& knobs() const;
   // Number of decisions, legal or not, as a double: it may be astronomical.
   double Size() const;

@@ -5,10 +5,11 @@
 // out by other kernels' constants since. A kernel timed over and over finds them warm instead and
 // looks faster than it is in the model, the more the larger they are: a Winograd kernel's are up
 // to four times those of the direct one. So they are evicted before each timed run, outside of
-// the clock.
+// the clock; except for a model whose constants all stay in the last level (base/constants.h).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,8 @@ inline constexpr int64_t kColdBytes = 1 << 20;
 // that the kernel is called with.
 std::vector<std::pair<const void*, int64_t>> ColdConstants(const Candidate& kernel,
                                                            const std::vector<void*>& args);
+
+using Evictor = std::function<void(const void* data, int64_t bytes)>;
 
 // Writes back and drops every cache line of the bytes, in all caches. Does nothing on a CPU
 // without an instruction for it.

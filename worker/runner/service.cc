@@ -83,7 +83,8 @@ struct RunnerService::Loaded {
   }
 };
 
-RunnerService::RunnerService(int threads) : pool_(temper_pool_create(threads)) {
+RunnerService::RunnerService(int threads, Evictor evict)
+    : evict_(std::move(evict)), pool_(temper_pool_create(threads)) {
   // The best of several: what the core does when nothing disturbs it.
   double best = control_.Run();
   for (int i = 0; i < 200; ++i) best = std::min(best, control_.Run());
@@ -283,7 +284,7 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
     options.first_seconds.push_back(kernel.first_seconds);
     auto cold = request.warm_constants() ? std::vector<std::pair<const void*, int64_t>>()
                                          : ColdConstants(*kernel.kernel, kernel.args);
-    kernels.push_back([&kernel, context, cold](int runs) {
+    kernels.push_back([this, &kernel, context, cold](int runs) {
       if (cold.empty()) {
         auto start = SteadyClock::now();
         for (int r = 0; r < runs; ++r) kernel.Run(context);
@@ -291,7 +292,7 @@ void RunnerService::Measure(const proto::MeasureRequest& request, Workload& work
       }
       double seconds = 0;
       for (int r = 0; r < runs; ++r) {
-        for (const auto& [data, bytes] : cold) Evict(data, bytes);
+        for (const auto& [data, bytes] : cold) evict_(data, bytes);
         auto start = SteadyClock::now();
         kernel.Run(context);
         seconds += Since(start);

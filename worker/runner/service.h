@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "proto/runner.pb.h"
+#include "worker/runner/cold_constants.h"
 #include "worker/runner/compare.h"
 #include "worker/runner/control.h"
 #include "worker/runner/operands.h"
@@ -25,8 +26,9 @@ inline constexpr int64_t kPreparedBytes = int64_t{1} << 30;
 
 class RunnerService {
  public:
-  // `threads` that kernels run on, this one included.
-  explicit RunnerService(int threads);
+  // `threads` that kernels run on, this one included. `evict`: how a constant is taken out of the
+  // caches, for tests.
+  explicit RunnerService(int threads, Evictor evict = Evict);
   ~RunnerService();
 
   // Serves one request; `fds` came with it. Never fails: what is wrong is in the reply.
@@ -46,6 +48,7 @@ class RunnerService {
   Workload* Find(uint64_t key);
   void ForgetOld();
 
+  const Evictor evict_;
   temper_pool* pool_ = nullptr;
   ControlKernel control_;
   double control_reference_seconds_ = 0;

@@ -30,7 +30,8 @@ class RandomTuner final : public JobTuner {
       : tasks_(std::move(tasks)), options_(options), rng_(options.seed), clock_(clock) {
     start_ = clock->NowSeconds();
     for (const TunerTask& t : tasks_) {
-      spaces_.push_back(SpacesOf(t.program, target, options.threads));
+      spaces_.push_back(
+          SpacesOf(t.program, target, options.threads, te::kDefaultNumerics, t.constants));
       if (te::FlopCount(t.program) > te::FlopCount(tasks_[heaviest_].program)) {
         heaviest_ = spaces_.size() - 1;
       }

@@ -244,11 +244,12 @@ Result<Kernel> ReadKernel(const std::string& model, const Target& target, db::Re
   kernel.name = kernel.name.substr(0, kernel.name.find(".onnx"));
   db::RecordFilter filter;
   filter.workload = te::WorkloadHash(program);
+  filter.constants = heaviest->constants;
   TEMPER_RETURN_IF_ERROR(store.ForEach(filter, [&](const db::Record& r) {
     if (!IsConclusive(r.outcome)) return true;
     auto schedule = schedule::ParseText(r.schedule);
     if (!schedule.ok()) return true;
-    auto features = tuner::Describe(program, *schedule, target);
+    auto features = tuner::Describe(program, *schedule, target, heaviest->constants);
     if (!features.ok()) return true;
     double us = r.outcome == Outcome::kOk ? r.RankUs() : 0;
     if (us > 0 && (kernel.best == 0 || us < kernel.best)) kernel.best = us;

@@ -93,7 +93,8 @@ class Racer final : public JobTuner {
       : tuner_(std::move(tuner)),
         program_(task.program),
         target_(target),
-        spaces_(SpacesOf(task.program, target, options.threads)),
+        spaces_(
+            SpacesOf(task.program, target, options.threads, te::kDefaultNumerics, task.constants)),
         fresh_(fresh),
         trace_(trace),
         samples_(samples),
@@ -283,7 +284,6 @@ Status Race(const Flags& flags, std::FILE* trace, std::FILE* samples) {
   SystemClock clock;
   ServiceOptions options;
   options.first_ahead = flags.ahead;
-  options.warm_constants = flags.warm_constants;
   if (auto folder = CoreLockFolder(); folder.ok()) options.core_lock_folder = *folder;
   auto factory = [&](std::vector<TunerTask> tasks, const Target& t, TunerOptions o,
                      std::span<const Measured> records,
@@ -334,6 +334,7 @@ Status Race(const Flags& flags, std::FILE* trace, std::FILE* samples) {
   proto::TaskSpec* spec = request.add_tasks();
   spec->set_name(task.name.substr(0, 200));
   spec->set_weight(1);
+  spec->set_warm_constants(flags.warm_constants);
   *spec->mutable_workload() = wire::ToProto(task.program);
   TEMPER_ASSIGN_OR_RETURN(auto job, service.SubmitJob(request));
   proto::WatchJobRequest watch;

@@ -15,8 +15,9 @@ namespace {
 class FakeSource final : public ScheduleSource {
  public:
   Result<std::vector<FoundSchedule>> Find(const Hash& workload, const Target& /*target*/,
-                                          int threads) override {
+                                          int threads, Constants constants) override {
     asked_threads = threads;
+    asked_constants.push_back(constants);
     if (!failure.ok()) return failure;
     return found[workload];
   }
@@ -25,6 +26,7 @@ class FakeSource final : public ScheduleSource {
   std::map<Hash, std::vector<FoundSchedule>> found;
   Status failure;
   int asked_threads = 0;
+  std::vector<Constants> asked_constants;
 };
 
 KernelWorkload WorkloadOf(te::Program program, const std::string& name) {
@@ -41,8 +43,10 @@ class Choose : public ::testing::Test {
   Choose() : target_(*ParseTarget("x86-64-v3")) {
     workloads_ = {WorkloadOf(testing::MatmulBiasRelu(8, 16, 8), "matmul"),
                   WorkloadOf(testing::Softmax(4, 8), "softmax")};
-    chooser_ = [this](const te::Program& program, const Target& target, int /*threads*/) {
+    chooser_ = [this](const te::Program& program, const Target& target, int /*threads*/,
+                      Constants constants) {
       ++untuned_;
+      if (constants == Constants::kWarm) ++warm_;
       return Result<UntunedSchedule>(UntunedSchedule{For(program, target)});
     };
   }
@@ -66,7 +70,7 @@ class Choose : public ::testing::Test {
   FakeSource source_;
   ScheduleChooser chooser_;
   std::vector<std::string> warnings_;
-  std::atomic<int> untuned_ = 0;
+  std::atomic<int> untuned_ = 0, warm_ = 0;
 };
 
 TEST_F(Choose, TakesTheFirstRecordAndItsLevel) {
@@ -91,6 +95,14 @@ TEST_F(Choose, ChoosesWhereThereIsNoRecord) {
   EXPECT_EQ((*chosen)[0].level, SourceLevel::kPrior);
   EXPECT_EQ((*chosen)[1].level, SourceLevel::kExact);
   EXPECT_EQ(untuned_, 1);
+}
+
+TEST_F(Choose, AsksForConstantsWhereEachWorkloadHasThem) {
+  workloads_[0].constants = Constants::kWarm;
+  ASSERT_TRUE(Run().ok());
+  EXPECT_EQ(source_.asked_constants, (std::vector{Constants::kWarm, Constants::kCold}));
+  EXPECT_EQ(untuned_, 2);
+  EXPECT_EQ(warm_, 1);
 }
 
 TEST_F(Choose, PassesOverRecordsThatDoNotApply) {
@@ -144,7 +156,7 @@ TEST_F(Choose, AFailingSourceIsAnError) {
 }
 
 TEST_F(Choose, AFailingChooserIsAnErrorThatNamesTheKernel) {
-  chooser_ = [](const te::Program&, const Target&, int) -> Result<UntunedSchedule> {
+  chooser_ = [](const te::Program&, const Target&, int, Constants) -> Result<UntunedSchedule> {
     return Internal("no schedule");
   };
   auto chosen = Run();

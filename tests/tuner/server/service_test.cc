@@ -313,6 +313,56 @@ TEST_F(ServiceTest, WhatAJobLearnedStartsTheNextAndAnswersCompilers) {
   EXPECT_EQ(search_.known_tasks[0].results[0].us, 100);
 }
 
+// The second task's constants are large, and stay in the caches.
+TEST_F(ServiceTest, WarmTasksAreTimedAndRecordedApart) {
+  auto request = JobRequest();
+  *request.mutable_tasks(1)->mutable_workload() =
+      wire::ToProto(te::Canonicalize(MatmulBiasRelu(1, 512, 512)));
+  request.mutable_tasks(0)->set_warm_constants(true);  // 1 KiB: cold and warm are the same
+  request.mutable_tasks(1)->set_warm_constants(true);
+  RegisterWorker();  // says which target
+  auto submitted = service_->SubmitJob(request);
+  ASSERT_TRUE(submitted.ok());
+  Restart();  // it is a part of the job that is kept
+  uint64_t worker = RegisterWorker();
+  Search();
+  EXPECT_FALSE(Watch(submitted->job()).tasks(0).warm_constants());
+  EXPECT_TRUE(Watch(submitted->job()).tasks(1).warm_constants());
+  auto reply = Sync(worker, 2);
+  ASSERT_TRUE(reply.ok());
+  ASSERT_EQ(reply->leases_size(), 2);
+  EXPECT_FALSE(reply->leases(0).warm_constants());
+  EXPECT_TRUE(reply->leases(1).warm_constants());
+  std::vector<proto::CandidateResult> results;
+  for (const auto& spec : Specs(*reply)) results.push_back(Ok(spec));
+  ASSERT_TRUE(Sync(worker, 0, results).ok());
+  auto query = service_->Query(proto::QueryRequest());
+  ASSERT_EQ(query->records_size(), 2);
+  for (const proto::QueryRecord& r : query->records()) {
+    EXPECT_EQ(r.warm_constants(), r.workload() == reply->leases(1).workload_hash());
+  }
+
+  // The same model, cold: what is known of its first task is of use, the second one's warm times
+  // are another task's.
+  ASSERT_TRUE(service_
+                  ->CancelJob([&] {
+                    proto::CancelJobRequest cancel;
+                    cancel.set_job(submitted->job());
+                    return cancel;
+                  }())
+                  .ok());
+  Search();
+  for (auto& task : *request.mutable_tasks()) task.set_warm_constants(false);
+  request.set_request_id("cold");
+  ASSERT_TRUE(service_->SubmitJob(request).ok());
+  Search();
+  ASSERT_EQ(search_.known.size(), 1u);
+  EXPECT_EQ(search_.known[0].task, 0);
+  ASSERT_EQ(search_.known_tasks.size(), 1u);
+  EXPECT_EQ(search_.known_tasks[0].constants, Constants::kWarm);
+  EXPECT_EQ(search_.known_tasks[0].results.size(), 1u);
+}
+
 TEST_F(ServiceTest, ImportedRecordsStartAJobWarm) {
   std::vector<db::Record> records;
   for (int i = 0; i < 100; ++i) {

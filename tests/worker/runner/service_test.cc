@@ -144,6 +144,30 @@ TEST_F(Service, ForgetsTheLeastRecentlyUsedWorkload) {
   EXPECT_TRUE(service_.Serve(request, Open({"GOOD"})).unknown_key());
 }
 
+TEST(ServiceConstants, ColdOnesAreEvictedBeforeEachRunAndWarmOnesNever) {
+  int64_t evictions = 0;
+  RunnerService service(1, [&](const void* data, int64_t bytes) {
+    EXPECT_NE(data, nullptr);
+    EXPECT_EQ(bytes, 1 << 20);
+    ++evictions;
+  });
+  auto prepared = service.Serve(PrepareRequest(), Open({"LARGE"}));
+  ASSERT_EQ(prepared.timings(0).outcome(), proto::OUTCOME_OK) << prepared.timings(0).message();
+  EXPECT_EQ(evictions, 0) << "that is no timing";
+  for (bool warm : {true, false}) {
+    evictions = 0;
+    auto request = MeasureRequest();
+    request.mutable_measure()->set_warm_constants(warm);
+    auto timing = service.Serve(request, Open({"LARGE"})).timings(0);
+    EXPECT_GT(timing.median_us(), 0) << timing.message();
+    if (warm) {
+      EXPECT_EQ(evictions, 0);
+    } else {
+      EXPECT_GE(evictions, timing.samples_size());
+    }
+  }
+}
+
 TEST(ServicePrepare, AReferenceThatDiffersFromTheInterpreterIsRefused) {
   RunnerService service(1);
   auto reply = service.Serve(PrepareRequest(0.001), Open({"GOOD"}));
