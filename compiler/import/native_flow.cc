@@ -209,6 +209,12 @@ Result<LoopParts> NativeFlow::LoopOperands() {
     return u_.Refuse(fmt::format("the shape of '{}' is not known ({})", u_.graph.value(value).name,
                                  u_.graph.type(value).ToString()));
   }
+  if (inputs.trips != kNone && graph::ElementCount(u_.Shape(inputs.trips)) != 1) {
+    return u_.Error("its trip count is no scalar");
+  }
+  if (inputs.condition != kNone && graph::ElementCount(u_.Shape(inputs.condition)) != 1) {
+    return u_.Error("its condition is no scalar");
+  }
   if (inputs.trips != kNone && u_.Type(inputs.trips) != DType::kInt64) {
     if (!IsInt(u_.Type(inputs.trips))) return u_.Error("its trip count is no integer");
     TEMPER_ASSIGN_OR_RETURN(inputs.trips, u_.Emit("Cast", {inputs.trips}, "trips",

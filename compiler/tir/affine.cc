@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/tir/scalar.h"
+
 namespace temper::tir {
 namespace {
 
@@ -12,9 +14,11 @@ int64_t FloorDivInt(int64_t a, int64_t b) {
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 
+bool IsHuge(int64_t value) { return value < -kHuge || value > kHuge; }
+
 Interval Clamp(Interval i) {
-  if (i.lo < -kHuge) i.lo = Interval::kMin;
-  if (i.hi > kHuge) i.hi = Interval::kMax;
+  if (IsHuge(i.lo)) i.lo = Interval::kMin;
+  if (IsHuge(i.hi)) i.hi = Interval::kMax;
   return i;
 }
 
@@ -27,6 +31,7 @@ Interval Plus(Interval a, Interval b) {
 
 Interval Times(Interval a, int64_t c) {
   if (c == 0) return {0, 0};
+  if (IsHuge(c)) return {};
   if (c < 0) {
     Interval n{a.hi == Interval::kMax ? Interval::kMin : -a.hi,
                a.lo == Interval::kMin ? Interval::kMax : -a.lo};
@@ -45,7 +50,7 @@ bool IsIndex(const Expr& e) { return e->type() == kIndex; }
 void Bounds::Set(int var, Interval interval) {
   auto id = static_cast<size_t>(var);
   if (id >= known_.size()) known_.resize(id + 1);
-  known_[id] = interval;
+  known_[id] = Clamp(interval);
 }
 
 Interval Bounds::Get(int var) const {
@@ -57,7 +62,7 @@ Interval Bounds::Of(const Expr& e) const {
   if (!IsIndex(e)) return {};
   switch (e->kind()) {
     case ExprKind::kIntImm:
-      return {e->int_value(), e->int_value()};
+      return Clamp({e->int_value(), e->int_value()});
     case ExprKind::kVar:
       return Get(e->var_id());
     case ExprKind::kAdd:
@@ -106,7 +111,7 @@ void Affine::Add(const Expr& atom, int64_t coefficient) {
   if (coefficient == 0) return;
   for (size_t i = 0; i < terms.size(); ++i) {
     if (Equal(terms[i].atom, atom)) {
-      terms[i].coefficient += coefficient;
+      terms[i].coefficient = AddWrap(terms[i].coefficient, coefficient);
       if (terms[i].coefficient == 0) terms.erase(terms.begin() + static_cast<ptrdiff_t>(i));
       return;
     }
@@ -117,13 +122,14 @@ void Affine::Add(const Expr& atom, int64_t coefficient) {
 
 void Affine::Scale(int64_t factor) {
   if (factor == 0) terms.clear();
-  for (Term& t : terms) t.coefficient *= factor;
-  constant *= factor;
+  for (Term& t : terms) t.coefficient = MulWrap(t.coefficient, factor);
+  std::erase_if(terms, [](const Term& t) { return t.coefficient == 0; });
+  constant = MulWrap(constant, factor);
 }
 
 void Affine::Add(const Affine& other, int64_t factor) {
-  for (const Term& t : other.terms) Add(t.atom, t.coefficient * factor);
-  constant += other.constant * factor;
+  for (const Term& t : other.terms) Add(t.atom, MulWrap(t.coefficient, factor));
+  constant = AddWrap(constant, MulWrap(other.constant, factor));
 }
 
 int64_t Affine::CoefficientOf(int var) const {
@@ -144,7 +150,7 @@ Expr Affine::ToExpr() const {
 }
 
 Interval Affine::Of(const Bounds& bounds) const {
-  Interval r{constant, constant};
+  Interval r = Clamp({constant, constant});
   for (const Term& t : terms) r = Plus(r, Times(bounds.Of(t.atom), t.coefficient));
   return r;
 }
@@ -161,7 +167,7 @@ void SplitMultiples(const Affine& a, int64_t divisor, Affine* quotient, Affine* 
     }
   }
   quotient->constant = FloorDivInt(a.constant, divisor);
-  rest->constant = a.constant - quotient->constant * divisor;
+  rest->constant = SubWrap(a.constant, MulWrap(quotient->constant, divisor));
 }
 
 }  // namespace
@@ -182,10 +188,10 @@ Affine Simplifier::QuotientOrRemainder(const Expr& e, bool quotient_wanted) {
     if (r.bounded() && FloorDivInt(r.lo, d.constant) == FloorDivInt(r.hi, d.constant)) {
       int64_t carry = FloorDivInt(r.lo, d.constant);
       if (quotient_wanted) {
-        quotient.constant += carry;
+        quotient.constant = AddWrap(quotient.constant, carry);
         return quotient;
       }
-      rest.constant -= carry * d.constant;
+      rest.constant = SubWrap(rest.constant, MulWrap(carry, d.constant));
       return rest;
     }
     // The multiples leave the quotient all the same: (16 a + r) / 16 = a + r / 16.
@@ -206,14 +212,15 @@ Affine Simplifier::QuotientOrRemainder(const Expr& e, bool quotient_wanted) {
 namespace {
 
 // Whether the values may be too large for differences to say which is less: elements of a tensor
-// wrap, which indices never do.
+// wrap, which indices never do unless a constant among them is huge.
 bool MayWrap(const Affine& a, const Bounds& bounds) {
   if (a.Of(bounds).bounded()) return false;
-  bool loads = false;
+  bool may = IsHuge(a.constant);
   for (const Affine::Term& term : a.terms) {
-    Visit(term.atom, [&](const Expr& e) { return !(loads |= e->kind() == ExprKind::kLoad); });
+    may |= IsHuge(term.coefficient);
+    Visit(term.atom, [&](const Expr& e) { return !(may |= e->kind() == ExprKind::kLoad); });
   }
-  return loads;
+  return may;
 }
 
 }  // namespace
@@ -257,7 +264,7 @@ Affine Simplifier::ToAffine(const Expr& e) {
       r = ToAffine(e->operand(0));
       if (e->operand(1)->kind() == ExprKind::kIntImm) {
         int64_t c = e->operand(1)->int_value();
-        r.constant += e->kind() == ExprKind::kAdd ? c : -c;
+        r.constant = e->kind() == ExprKind::kAdd ? AddWrap(r.constant, c) : SubWrap(r.constant, c);
         return r;
       }
       r.Add(ToAffine(e->operand(1)), e->kind() == ExprKind::kAdd ? 1 : -1);

@@ -37,6 +37,7 @@ class Bounds {
   std::vector<Interval> known_;
 };
 
+// Constants and coefficients are kept modulo 2^64, as int64 arithmetic has them.
 struct Affine {
   struct Term {
     Expr atom;

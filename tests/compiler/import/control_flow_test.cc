@@ -164,6 +164,20 @@ TEST(ControlFlowTest, WhatChangesItsShapeIsWrittenOutOrRefused) {
               "Loop 'n_s': carried value 0 ('out') is float32[1] at first and float32[2]");
 }
 
+TEST(ControlFlowTest, TripCountAndConditionAreScalars) {
+  for (const char* wide : {"trips", "go"}) {
+    Model model;
+    model.Input("s0", {1}).Output("s");
+    const std::vector<int64_t> many = {int64_t{1} << 36}, one;
+    model.Input("trips", std::string(wide) == "trips" ? many : one, 7);
+    model.Input("go", std::string(wide) == "go" ? many : one, kBool);
+    onnx::NodeProto& node = model.Node("Loop", {"trips", "go", "s0"}, {"s"});
+    onnx::GraphProto& body = Body(node, "body", {"i", "on", "in"}, {"on", "out"});
+    AddTo(body, "Neg", {"in"}, "out");
+    ExpectError(model.Import().status(), "is no scalar");
+  }
+}
+
 TEST(ControlFlowTest, WhatIsCapturedIsAnInputAtEachLevel) {
   Model model;
   model.Input("x", {2}).Input("c", {}, kBool).Input("trips", {}, 7).Output("y");
