@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,9 +40,12 @@ class Compiler {
   // Kernels alone, with hidden symbols.
   virtual Result<ObjectCode> CompileKernels(const std::vector<KernelSource>& kernels) = 0;
 
-  // A compiled model's `temper_module` and the functions that call its kernels. The kernels come
-  // from CompileKernels, the weights from WriteWeightsObject; LinkShared joins them.
-  virtual Result<ObjectCode> CompileModule(const ModulePlan& plan) = 0;
+  // A compiled model's `temper_module` and the functions that call its kernels, in one object or,
+  // of many steps, in several, each of which `take` gets as soon as it is made. The kernels come
+  // from CompileKernels, the weights from WriteWeightsObject; LinkShared joins them, these objects
+  // in this order.
+  virtual Status CompileModule(const ModulePlan& plan,
+                               const std::function<Status(ObjectCode)>& take) = 0;
 
   // The assembly of one kernel, for people.
   virtual Result<std::string> Assembly(const KernelSource& kernel) = 0;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,18 +75,27 @@ struct ModuleLoop {
   std::vector<ModuleExtents> extents;
 };
 
+// What all steps that call a kernel have in common: its symbol, and temper_step_info.
+struct ModuleKernel {
+  std::string symbol;
+  std::string workload, source, schedule;
+  double expected_us = 0, flops = 0;
+  int64_t bytes = 0;
+};
+
+// One of: a call of a kernel, a call of an operator of the runtime, a branch, a loop. A model may
+// have 100,000.
 struct ModuleStep {
-  std::string symbol;   // of the kernel
-  int runtime_op = -1;  // not -1: the runtime's operator of this number is called instead
-  std::optional<ModuleIf> branch;
-  std::optional<ModuleLoop> loop;
+  int kernel = -1;      // index into ModulePlan::kernels; -1: none
+  int runtime_op = -1;  // not -1: the runtime's operator of this number is called
+  std::unique_ptr<ModuleIf> branch;
+  std::unique_ptr<ModuleLoop> loop;
   int nested = 0;                // steps behind it that it runs
   std::vector<ModuleArg> args;   // in the order of its argument table
   int64_t workspace_offset = 0;  // bytes into the arena, a multiple of 64
-  // temper_step_info.
-  std::string nodes, workload, source, schedule;
-  double expected_us = 0, flops = 0;
-  int64_t bytes = 0;
+  std::string nodes;             // of temper_step_info
+  std::string source;            // where it has no kernel
+  int64_t bytes = 0;             // where it has no kernel
 };
 
 // temper_workload_info.
@@ -125,6 +135,7 @@ struct ModuleSpecialization {
 struct ModulePlan {
   int threads = 1;
   std::string producer;
+  std::vector<ModuleKernel> kernels;                  // that steps call
   std::vector<ModuleSpecialization> specializations;  // at least one
   std::vector<ModuleWorkload> workloads;              // none: no table of them
   int64_t weight_bytes = 0;                           // 0: temper_weights is not referred to

@@ -100,17 +100,19 @@ CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>&
       KernelReport& r = report.kernels.emplace_back();
       r.specialization = static_cast<int>(i);
       r.nodes = kernel.nodes;
-      r.bytes = step.bytes;
       if (kernel.workload < 0) {
         r.name = kernel.call ? kernel.call->op : kernel.control_op;
+        r.bytes = step.bytes;
         continue;
       }
+      const codegen::ModuleKernel& called = plan.kernels[kernel.workload];
       r.name = model.workloads[kernel.workload].name;
-      r.workload = step.workload;
+      r.workload = called.workload;
       r.source = chosen[kernel.workload].level;
-      r.schedule = step.schedule;
-      r.expected_us = step.expected_us;
-      r.flops = step.flops;
+      r.schedule = called.schedule;
+      r.expected_us = called.expected_us;
+      r.flops = called.flops;
+      r.bytes = called.bytes;
     }
   }
   return report;
@@ -148,9 +150,10 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
   TEMPER_ASSIGN_OR_RETURN(ModuleParts parts, BuildModule(model, chosen, workspace_bytes,
                                                          options.threads, options.producer));
   TEMPER_ASSIGN_OR_RETURN(auto compiler, codegen::MakeLlvmCompiler(options.target));
-  TEMPER_ASSIGN_OR_RETURN(codegen::ObjectCode module, compiler->CompileModule(parts.plan));
-  objects.push_back(temp + "/module.o");
-  TEMPER_RETURN_IF_ERROR(WriteObject(objects.back(), module));
+  TEMPER_RETURN_IF_ERROR(compiler->CompileModule(parts.plan, [&](codegen::ObjectCode object) {
+    objects.push_back(temp + "/module" + std::to_string(objects.size()) + ".o");
+    return WriteObject(objects.back(), object);
+  }));
   if (parts.plan.weight_bytes > 0) {
     objects.push_back(temp + "/weights.o");
     TEMPER_RETURN_IF_ERROR(

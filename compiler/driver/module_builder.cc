@@ -149,8 +149,7 @@ Result<int64_t> WeightTable::Find(const lower::Argument& argument,
                                   const std::shared_ptr<const graph::Tensor>& constant,
                                   const std::string& name) {
   const graph::Tensor& tensor = *constant;
-  std::vector<int64_t> key = {reinterpret_cast<intptr_t>(tensor.data),
-                              static_cast<int64_t>(tensor.dtype)};
+  std::vector<int64_t> key = {static_cast<int64_t>(tensor.dtype)};
   key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
   key.push_back(-1);
   for (const schedule::PackDim& d : argument.pack) {
@@ -158,16 +157,22 @@ Result<int64_t> WeightTable::Find(const lower::Argument& argument,
   }
   // The rows of a transform say which one it is.
   key.push_back(argument.transform.rows);
-  auto [known, added] = at_.emplace(std::move(key), bytes_);
+  auto [form, new_form] = forms_.try_emplace(std::move(key));
+  if (new_form) {
+    form->second.index = static_cast<int>(forms_.size());
+    if (!argument.pack.empty()) {
+      form->second.packed = std::make_shared<const WeightForm>(
+          WeightForm{PackOf(tensor, argument), argument.transform.matrix});
+    }
+  }
+  auto [known, added] = at_.try_emplace({tensor.data, form->second.index}, bytes_);
   if (!added) return known->second;
   Weight weight;
   weight.tensor = constant;
+  weight.form = form->second.packed;
   weight.bytes = tensor.bytes();
-  if (!argument.pack.empty()) {
-    weight.packed = true;
-    weight.pack = PackOf(tensor, argument);
-    weight.transform = argument.transform.matrix;
-    const temper_pack pack = weight.Pack();
+  if (weight.form != nullptr) {
+    const temper_pack pack = weight.form->Pack();
     weight.bytes = temper_pack_dst_bytes(&pack);
     if (weight.bytes < 0 || temper_pack_src_bytes(&pack) != tensor.bytes()) {
       return Internal(fmt::format("constant '{}' cannot be packed as asked", name));
@@ -185,6 +190,7 @@ int64_t WeightTable::Append(Weight weight) {
 }
 
 Result<codegen::ModuleSpecialization> ModuleWriter::Run() {
+  plan_.steps.reserve(AllKernels(model_).size());
   AddValues();
   TEMPER_RETURN_IF_ERROR(AddDefaults());
   TEMPER_RETURN_IF_ERROR(AddSteps());
@@ -265,14 +271,8 @@ Status ModuleWriter::AddKernel(const ModelKernel& kernel) {
   const KernelWorkload& workload = workloads_[kernel.workload];
   const ChosenKernel& chosen = chosen_[kernel.workload];
   codegen::ModuleStep step;
-  step.symbol = KernelSymbol(kernel.workload);
+  step.kernel = kernel.workload;
   step.nodes = JoinNames(kernel.nodes);
-  step.workload = workload.hash.Hex();
-  step.source = SourceName(chosen.level);
-  step.schedule = schedule::ToText(chosen.schedule);
-  step.expected_us = chosen.expected_us;
-  step.flops = te::FlopCount(workload.program);
-  step.bytes = te::ByteCount(workload.program);
   const std::vector<lower::Argument>& arguments = chosen.lowered.arguments;
   if (arguments.size() != kernel.inputs.size() + kernel.outputs.size()) {
     return Internal(fmt::format("kernel {} has {} arguments for {} values", workload.name,
@@ -384,7 +384,7 @@ Result<ModuleArg> ModuleWriter::OutputArg(const te::Program& program, size_t out
   return arg;
 }
 
-temper_pack Weight::Pack() const {
+temper_pack WeightForm::Pack() const {
   temper_pack full = pack;
   full.transform = transform.data();
   return full;
@@ -399,10 +399,15 @@ Result<ModuleParts> BuildModule(const ModelKernels& model, const std::vector<Cho
   codegen::ModulePlan& plan = parts.plan;
   plan.threads = threads;
   plan.producer = producer;
-  for (const KernelWorkload& w : model.workloads) {
+  for (size_t i = 0; i < model.workloads.size(); ++i) {
+    const KernelWorkload& w = model.workloads[i];
     std::string text = te::CanonicalText(w.program);
     if (text.size() > kMaxProgramBytes) text.clear();
     plan.workloads.push_back({w.hash.Hex(), w.name, std::move(text)});
+    plan.kernels.push_back({KernelSymbol(static_cast<int>(i)), w.hash.Hex(),
+                            std::string(SourceName(chosen[i].level)),
+                            schedule::ToText(chosen[i].schedule), chosen[i].expected_us,
+                            te::FlopCount(w.program), te::ByteCount(w.program)});
   }
   WeightTable weights;
   for (const Specialization& s : model.specializations) {

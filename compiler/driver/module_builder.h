@@ -14,17 +14,21 @@
 
 namespace temper::driver {
 
+// How a kernel reads a constant that is packed; many constants may share one.
+struct WeightForm {
+  temper_pack pack{};  // without the transform's matrix
+  std::vector<double> transform;
+
+  // `pack` with the matrix; valid as long as this object.
+  temper_pack Pack() const;
+};
+
 // One constant in the form that some kernel reads it. Used by several kernels, it is there once.
 struct Weight {
   std::shared_ptr<const graph::Tensor> tensor;
-  bool packed = false;
-  temper_pack pack{};  // if packed; without the transform's matrix
-  std::vector<double> transform;
-  int64_t offset = 0;  // bytes into the model's weights, a multiple of 64
+  std::shared_ptr<const WeightForm> form;  // null: as it is
+  int64_t offset = 0;                      // bytes into the model's weights, a multiple of 64
   int64_t bytes = 0;
-
-  // `pack` with the matrix; valid as long as this object stays where it is.
-  temper_pack Pack() const;
 };
 
 struct ModuleParts {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "base/text.h"
@@ -119,7 +120,7 @@ Status ModuleWriter::AddIf(const ModelKernel& kernel, int index) {
     if (side == 0) branch.then_steps = NextStep() - index - 1;
   }
   for (const Spot& spot : used) Touch(spot, NextStep() - 1);
-  plan_.steps[index].branch = std::move(branch);
+  plan_.steps[index].branch = std::make_unique<codegen::ModuleIf>(std::move(branch));
   return OkStatus();
 }
 
@@ -222,7 +223,7 @@ Status ModuleWriter::AddLoop(const ModelKernel& kernel, int index) {
   }
   TEMPER_RETURN_IF_ERROR(AddNested(body, std::move(inner)));
   for (const Spot& spot : used) Touch(spot, NextStep() - 1);
-  plan_.steps[index].loop = std::move(loop);
+  plan_.steps[index].loop = std::make_unique<codegen::ModuleLoop>(std::move(loop));
   return OkStatus();
 }
 

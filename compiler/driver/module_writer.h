@@ -30,8 +30,15 @@ class WeightTable {
  private:
   int64_t Append(Weight weight);
 
+  struct Form {
+    int index = 0;                             // of this form
+    std::shared_ptr<const WeightForm> packed;  // null: as it is
+  };
+
   std::vector<Weight> weights_;
-  std::map<std::vector<int64_t>, int64_t> at_;  // offset by constant and packing
+  // By the constant's type, shape and packing.
+  std::map<std::vector<int64_t>, Form> forms_;
+  std::map<std::pair<const std::byte*, int>, int64_t> at_;  // offset by constant and form
   int64_t bytes_ = 0;
 };
 

@@ -54,7 +54,7 @@ Status WriteWeights(const std::vector<Weight>& weights, int64_t weight_bytes, in
   std::vector<int64_t> packed_at(weights.size(), 0);
   for (size_t i = 0; i < weights.size(); ++i) {
     packed_at[i] = packed_bytes;
-    if (weights[i].packed) packed_bytes += weights[i].bytes;
+    if (weights[i].form != nullptr) packed_bytes += weights[i].bytes;
   }
   TEMPER_ASSIGN_OR_RETURN(
       ScratchFile packed,
@@ -65,12 +65,12 @@ Status WriteWeights(const std::vector<Weight>& weights, int64_t weight_bytes, in
         const Weight& w = weights[i];
         const auto* source = reinterpret_cast<const uint8_t*>(w.tensor->data);
         spans[i].offset = w.offset;
-        if (!w.packed) {
+        if (w.form == nullptr) {
           spans[i].bytes = {source, static_cast<size_t>(w.bytes)};
           return OkStatus();
         }
         uint8_t* to = packed.data() + packed_at[i];
-        const temper_pack pack = w.Pack();
+        const temper_pack pack = w.form->Pack();
         if (temper_pack_run(&pack, source, to) != 0) {
           return ResourceExhausted("no memory for packing the weights");
         }

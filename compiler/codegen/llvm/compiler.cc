@@ -5,6 +5,7 @@
 #include "compiler/codegen/llvm/infos.h"
 #include "compiler/codegen/llvm/kernel_emitter.h"
 #include "compiler/codegen/llvm/machine.h"
+#include "compiler/codegen/llvm/module_code.h"
 
 namespace temper::codegen {
 namespace {
@@ -31,12 +32,24 @@ class LlvmCompiler final : public Compiler {
     return Finish(unit);
   }
 
-  Result<ObjectCode> CompileModule(const ModulePlan& plan) override {
-    Unit unit(*machine_);
-    TEMPER_RETURN_IF_ERROR(EmitModuleInfo(unit.builder, *unit.module, plan, target_));
+  Status CompileModule(const ModulePlan& plan,
+                       const std::function<Status(ObjectCode)>& take) override {
     size_t steps = 0;
     for (const ModuleSpecialization& one : plan.specializations) steps += one.steps.size();
-    return Finish(unit, steps > kManySteps);
+    const bool quick = steps > kManySteps;
+    for (size_t s = 0; s < plan.specializations.size(); ++s) {
+      const size_t parts = PartCount(plan.specializations[s]);
+      for (size_t part = 0; part < parts && parts > 1; ++part) {
+        Unit unit(*machine_);
+        TEMPER_RETURN_IF_ERROR(EmitPartInfo(unit.builder, *unit.module, plan, s, part));
+        TEMPER_ASSIGN_OR_RETURN(ObjectCode object, Finish(unit, quick));
+        TEMPER_RETURN_IF_ERROR(take(std::move(object)));
+      }
+    }
+    Unit unit(*machine_);
+    TEMPER_RETURN_IF_ERROR(EmitModuleInfo(unit.builder, *unit.module, plan, target_));
+    TEMPER_ASSIGN_OR_RETURN(ObjectCode object, Finish(unit, quick));
+    return take(std::move(object));
   }
 
   Result<std::string> Assembly(const KernelSource& kernel) override {

@@ -16,6 +16,12 @@ namespace {
 using llvm::Constant;
 using llvm::Value;
 
+llvm::GlobalValue* Hidden(llvm::GlobalValue* v) {
+  v->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  v->setDSOLocal(true);
+  return v;
+}
+
 // Constants in the layout that a C compiler gives the structs of abi.h.
 class Data {
  public:
@@ -51,6 +57,23 @@ class Data {
                                        llvm::GlobalValue::PrivateLinkage, value, name);
     g->setAlignment(llvm::Align(align));
     return g;
+  }
+  // A part of an array that spans several objects: the linker puts what they have in a section of
+  // this name together, in their order, and these objects have nothing else there. The first part
+  // begins the array, and is found by its name.
+  void ArrayPart(const std::vector<Constant*>& items, const std::string& name, size_t part) {
+    auto* type = llvm::ArrayType::get(items.at(0)->getType(), items.size());
+    auto* g = new llvm::GlobalVariable(
+        module_, type, true,
+        part == 0 ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::PrivateLinkage,
+        llvm::ConstantArray::get(type, items), name);
+    if (part == 0) Hidden(g);
+    g->setAlignment(llvm::Align(8));
+    g->setSection(".data.rel.ro." + name);
+  }
+  Constant* ArrayElsewhere(const std::string& name) {
+    return Hidden(new llvm::GlobalVariable(module_, b_.getInt8Ty(), true,
+                                           llvm::GlobalValue::ExternalLinkage, nullptr, name));
   }
   // An array of them, or null for none.
   Constant* Array(const std::vector<Constant*>& items, const char* name) {
@@ -148,12 +171,6 @@ Constant* OutputShape(llvm::IRBuilderBase& b, llvm::Module& module, Data& data,
   return f;
 }
 
-llvm::GlobalValue* Hidden(llvm::GlobalValue* v) {
-  v->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  v->setDSOLocal(true);
-  return v;
-}
-
 // What all specializations of a module share while it is written.
 struct ModuleEmitter {
   llvm::IRBuilderBase& b;
@@ -162,7 +179,42 @@ struct ModuleEmitter {
 
   Result<Constant*> Values(const std::vector<ModuleValue>& values, const std::string& kind);
   Result<Constant*> Defaults(const ModuleSpecialization& s);
+  // Of steps [begin, end).
+  std::vector<Constant*> Steps(const ModulePlan& plan, const ModuleSpecialization& s, size_t begin,
+                               size_t end);
 };
+
+constexpr char kStepInfos[] = "temper_step_infos";
+
+// The parts' infos rely on it: there must be no gap between two.
+static_assert(sizeof(temper_step_info) % 8 == 0);
+
+std::string Suffix(size_t specialization) {
+  return specialization > 0 ? "_" + std::to_string(specialization) : "";
+}
+
+llvm::GlobalValue* Weights(llvm::IRBuilderBase& b, llvm::Module& module, const ModulePlan& plan) {
+  if (plan.weight_bytes <= 0) return nullptr;
+  return Hidden(new llvm::GlobalVariable(
+      module, b.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage, nullptr, kWeightsSymbol));
+}
+
+std::vector<Constant*> ModuleEmitter::Steps(const ModulePlan& plan, const ModuleSpecialization& s,
+                                            size_t begin, size_t end) {
+  std::vector<Constant*> infos;
+  for (size_t i = begin; i < end; ++i) {
+    const ModuleStep& step = s.steps[i];
+    ModuleKernel none;
+    none.source = step.source;
+    none.bytes = step.bytes;
+    const ModuleKernel& k =
+        step.kernel < 0 ? none : plan.kernels.at(static_cast<size_t>(step.kernel));
+    infos.push_back(data.Struct({data.Text(step.nodes), data.Text(k.workload), data.Text(k.source),
+                                 data.Text(k.schedule), data.F64(k.expected_us), data.F64(k.flops),
+                                 data.I64(k.bytes)}));
+  }
+  return infos;
+}
 
 Result<Constant*> ModuleEmitter::Values(const std::vector<ModuleValue>& values,
                                         const std::string& kind) {
@@ -210,15 +262,24 @@ Status EmitCandidateInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Ker
   return OkStatus();
 }
 
+Status EmitPartInfo(llvm::IRBuilderBase& b, llvm::Module& module, const ModulePlan& plan,
+                    size_t specialization, size_t part) {
+  const ModuleSpecialization& s = plan.specializations.at(specialization);
+  const std::string suffix = Suffix(specialization);
+  Data data(b, module);
+  ModuleEmitter emitter{b, data, Weights(b, module, plan)};
+  const auto code = EmitModulePart(b, module, plan, s, emitter.weights, suffix, part);
+  if (!code.ok()) return code.status();
+  const size_t begin = part * kPartSteps, end = std::min(s.steps.size(), begin + kPartSteps);
+  data.ArrayPart(emitter.Steps(plan, s, begin, end), kStepInfos + suffix, part);
+  return OkStatus();
+}
+
 Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const ModulePlan& plan,
                       const Target& target) {
   Data data(b, module);
   TEMPER_CHECK(!plan.specializations.empty());
-  ModuleEmitter emitter{b, data, nullptr};
-  if (plan.weight_bytes > 0) {
-    emitter.weights = Hidden(new llvm::GlobalVariable(
-        module, b.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage, nullptr, kWeightsSymbol));
-  }
+  ModuleEmitter emitter{b, data, Weights(b, module, plan)};
   // The oldest version that says it all, so that older runtimes can run the model.
   int version = 1;
   for (const ModuleSpecialization& s : plan.specializations) {
@@ -232,18 +293,14 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
   std::vector<Constant*> more;  // all but the first, which comes last
   for (size_t i = plan.specializations.size(); i-- > 0;) {
     const ModuleSpecialization& s = plan.specializations[i];
-    const std::string suffix = i > 0 ? "_" + std::to_string(i) : "";
+    const std::string suffix = Suffix(i);
     TEMPER_ASSIGN_OR_RETURN(const ModuleCode code,
-                            EmitModuleCode(b, module, s, emitter.weights, suffix));
-    std::vector<Constant*> step_infos;
+                            EmitModuleCode(b, module, plan, s, emitter.weights, suffix));
     int op_limit = 0;
-    for (const ModuleStep& step : s.steps) {
-      op_limit = std::max(op_limit, step.runtime_op + 1);
-      step_infos.push_back(
-          data.Struct({data.Text(step.nodes), data.Text(step.workload), data.Text(step.source),
-                       data.Text(step.schedule), data.F64(step.expected_us), data.F64(step.flops),
-                       data.I64(step.bytes)}));
-    }
+    for (const ModuleStep& step : s.steps) op_limit = std::max(op_limit, step.runtime_op + 1);
+    Constant* step_infos =
+        PartCount(s) > 1 ? data.ArrayElsewhere(kStepInfos + suffix)
+                         : data.Array(emitter.Steps(plan, s, 0, s.steps.size()), "step_infos");
     std::vector<Constant*> failures;
     for (const ModuleFailure& failure : s.failures) {
       failures.push_back(data.Struct(
@@ -264,7 +321,7 @@ Status EmitModuleInfo(llvm::IRBuilderBase& b, llvm::Module& module, const Module
                                   data.I64(s.arena_bytes),
                                   data.I64(plan.weight_bytes),
                                   data.I32(s.steps.size()),
-                                  data.Array(step_infos, "step_infos"),
+                                  step_infos,
                                   code.run_step,
                                   code.run,
                                   data.I64(static_cast<int64_t>(RequiredFeatures(target))),

@@ -25,27 +25,37 @@ llvm::GlobalValue* Hidden(llvm::GlobalValue* v) {
 // Functions of the type int(context, inputs, outputs, arena).
 class CodeEmitter {
  public:
-  CodeEmitter(llvm::IRBuilderBase& b, llvm::Module& module, const ModuleSpecialization& plan,
-              llvm::GlobalValue* weights, const std::string& suffix)
+  CodeEmitter(llvm::IRBuilderBase& b, llvm::Module& module, const ModulePlan& model,
+              const ModuleSpecialization& plan, llvm::GlobalValue* weights,
+              const std::string& suffix)
       : b_(b),
         module_(module),
+        model_(model),
         plan_(plan),
         suffix_(suffix),
         ptr_(b.getPtrTy()),
-        weights_(weights) {
+        weights_(weights),
+        parts_(PartCount(plan)) {
     step_type_ = llvm::FunctionType::get(b.getInt32Ty(), {ptr_, ptr_, ptr_, ptr_}, false);
     kernel_type_ = llvm::FunctionType::get(b.getInt32Ty(), {ptr_, ptr_, ptr_}, false);
+    choose_type_ =
+        llvm::FunctionType::get(b.getInt32Ty(), {ptr_, b.getInt32Ty(), ptr_, ptr_, ptr_}, false);
   }
 
-  Result<ModuleCode> Emit() {
+  Result<ModuleCode> EmitPart(size_t part) {
     const size_t count = plan_.steps.size();
-    for (size_t i = 0; i < count; ++i) steps_.push_back(NewFunction("step" + std::to_string(i)));
-    for (size_t i = 0; i < count; ++i) {
+    const size_t begin = part * kPartSteps, end = std::min(count, begin + kPartSteps);
+    std::vector<bool> inside(end);  // whether another step runs it
+    for (size_t i = 0; i < end; ++i) {
+      const auto nested = static_cast<size_t>(plan_.steps[i].nested);
+      if (nested >= count - i) return Internal("a step runs others that do not exist");
+      for (size_t k = i + 1; k < std::min(end, i + 1 + nested); ++k) inside[k] = true;
+    }
+    llvm::Function* idle = nullptr;
+    std::vector<llvm::Function*> entries;
+    for (size_t i = begin; i < end; ++i) {
       const ModuleStep& step = plan_.steps[i];
-      if (static_cast<size_t>(step.nested) >= count - i) {
-        return Internal("a step runs others that do not exist");
-      }
-      Begin(steps_[i]);
+      Begin(Step(i));
       if (step.branch) {
         TEMPER_RETURN_IF_ERROR(EmitIf(i, *step.branch));
       } else if (step.loop) {
@@ -53,23 +63,59 @@ class CodeEmitter {
       } else {
         TEMPER_RETURN_IF_ERROR(EmitCall(step));
       }
+      if (inside[i] && idle == nullptr) {
+        idle = Function(step_type_, "idle", /*shared=*/false);
+        Begin(idle);
+        b_.CreateRet(b_.getInt32(static_cast<uint32_t>(TEMPER_STEP_INSIDE)));
+      }
+      entries.push_back(inside[i] ? idle : Step(i));
     }
     ModuleCode code;
-    llvm::Function* run = NewFunction("run");
+    llvm::Function* run = Function(step_type_, PartName("run", part), parts_ > 1);
     Begin(run);
-    EmitSteps(0, count, /*nested=*/false);
+    for (size_t i = begin; i < end; ++i) {
+      if (!inside[i]) EmitCallOf(Step(i));
+    }
     b_.CreateRet(b_.getInt32(0));
     code.run = run;
-    code.run_step = EmitRunStep();
+    code.run_step = EmitRunStep(PartName("run_step", part), parts_ > 1, step_type_, entries, 1);
+    return code;
+  }
+
+  // What calls the parts.
+  ModuleCode EmitJoin() {
+    std::vector<llvm::Function*> choosers;
+    llvm::Function* run = Function(step_type_, "run", /*shared=*/false);
+    Begin(run);
+    for (size_t part = 0; part < parts_; ++part) {
+      EmitCallOf(Function(step_type_, PartName("run", part), /*shared=*/true));
+      choosers.push_back(Function(choose_type_, PartName("run_step", part), /*shared=*/true));
+    }
+    b_.CreateRet(b_.getInt32(0));
+    ModuleCode code;
+    code.run = run;
+    code.run_step = EmitRunStep("run_step", /*shared=*/false, choose_type_, choosers, kPartSteps);
     return code;
   }
 
  private:
-  llvm::Function* NewFunction(const std::string& name) {
-    auto* f = llvm::Function::Create(step_type_, llvm::GlobalValue::InternalLinkage, name + suffix_,
-                                     module_);
+  // The function of that name, which other modules of this link may define if it is shared.
+  llvm::Function* Function(llvm::FunctionType* type, const std::string& name, bool shared) {
+    const std::string full = (shared ? "temper_" : "") + name + suffix_;
+    if (llvm::Function* known = module_.getFunction(full)) return known;
+    auto* f = llvm::Function::Create(
+        type, shared ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage,
+        full, module_);
+    if (shared) Hidden(f);
     f->setDoesNotThrow();
     return f;
+  }
+  std::string PartName(const char* name, size_t part) const {
+    return parts_ > 1 ? name + std::to_string(part) + "_part" : name;
+  }
+  // Of a branch's or loop's steps some may be in the next part.
+  llvm::Function* Step(size_t i) {
+    return Function(step_type_, "step" + std::to_string(i), parts_ > 1);
   }
   void Begin(llvm::Function* f) {
     f_ = f;
@@ -103,13 +149,18 @@ class CodeEmitter {
     return a.within == 0 ? base : b_.CreatePtrAdd(base, b_.getInt64(a.within));
   }
 
+  // Calls a function of the same arguments, and returns what it does unless that is 0.
+  void EmitCallOf(llvm::Function* f) {
+    Value* code = b_.CreateCall(f, {f_->getArg(0), f_->getArg(1), f_->getArg(2), f_->getArg(3)});
+    ReturnUnless(b_.CreateIsNull(code), code);
+  }
   // Steps [begin, end), but for those that others run, until one fails: then the function ends.
-  void EmitSteps(size_t begin, size_t end, bool nested = true) {
+  void EmitSteps(size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += 1 + static_cast<size_t>(plan_.steps[i].nested)) {
-      if (nested) EmitAtStep(i, 0);
+      EmitAtStep(i, 0);
       Value* code =
-          b_.CreateCall(steps_[i], {f_->getArg(0), f_->getArg(1), f_->getArg(2), f_->getArg(3)});
-      if (nested) EmitAtStep(i, 1);
+          b_.CreateCall(Step(i), {f_->getArg(0), f_->getArg(1), f_->getArg(2), f_->getArg(3)});
+      EmitAtStep(i, 1);
       ReturnUnless(b_.CreateIsNull(code), code);
     }
   }
@@ -150,8 +201,10 @@ class CodeEmitter {
           LoadPointer(b_.CreatePtrAdd(f_->getArg(0), b_.getInt64(offsetof(temper_context, ops))));
       kernel = LoadPointer(b_.CreatePtrAdd(table, b_.getInt64(8 * int64_t{step.runtime_op})));
     } else {
+      if (step.kernel < 0) return Internal("a step has nothing to run");
+      const std::string& symbol = model_.kernels.at(static_cast<size_t>(step.kernel)).symbol;
       kernel = Hidden(llvm::cast<llvm::Function>(
-          module_.getOrInsertFunction(step.symbol, kernel_type_).getCallee()));
+          module_.getOrInsertFunction(symbol, kernel_type_).getCallee()));
     }
     b_.CreateRet(
         b_.CreateCall(kernel_type_, kernel, {f_->getArg(0), args, Arena(step.workspace_offset)}));
@@ -261,61 +314,79 @@ class CodeEmitter {
     return OkStatus();
   }
 
-  // int run_step(context, step, inputs, outputs, arena), through a table. Steps that others run do
-  // nothing here.
-  llvm::Function* EmitRunStep() {
-    auto* type =
-        llvm::FunctionType::get(b_.getInt32Ty(), {ptr_, b_.getInt32Ty(), ptr_, ptr_, ptr_}, false);
-    llvm::Function* idle = nullptr;
-    std::vector<llvm::Constant*> entries(steps_.begin(), steps_.end());
-    for (size_t i = 0; i < entries.size(); ++i) {
-      const auto nested = static_cast<size_t>(plan_.steps[i].nested);
-      if (nested > 0 && idle == nullptr) {
-        idle = NewFunction("idle");
-        Begin(idle);
-        b_.CreateRet(b_.getInt32(static_cast<uint32_t>(TEMPER_STEP_INSIDE)));
-      }
-      std::fill_n(entries.begin() + static_cast<std::ptrdiff_t>(i) + 1, nested, idle);
-      i += nested;
-    }
-    f_ = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "run_step" + suffix_,
-                                module_);
-    f_->setDoesNotThrow();
+  // int (context, step, inputs, outputs, arena), through a table of `entries`, each for `each`
+  // steps: a step's own function, or one that is told which of its steps. The table has distances,
+  // which need no relocation when the model is loaded.
+  llvm::Function* EmitRunStep(const std::string& name, bool shared, llvm::FunctionType* type,
+                              const std::vector<llvm::Function*>& entries, size_t each) {
+    f_ = Function(choose_type_, name, shared);
     b_.SetInsertPoint(NewBlock("entry"));
     if (entries.empty()) {
       b_.CreateRet(b_.getInt32(0));
       return f_;
     }
-    auto* table_type = llvm::ArrayType::get(ptr_, entries.size());
-    auto* table =
-        new llvm::GlobalVariable(module_, table_type, true, llvm::GlobalValue::PrivateLinkage,
-                                 llvm::ConstantArray::get(table_type, entries), "steps");
+    auto* table_type = llvm::ArrayType::get(b_.getInt32Ty(), entries.size());
+    auto* table = new llvm::GlobalVariable(module_, table_type, true,
+                                           llvm::GlobalValue::PrivateLinkage, nullptr, "steps");
+    auto address = [&](llvm::Constant* of) {
+      return llvm::ConstantExpr::getPtrToInt(of, b_.getInt64Ty());
+    };
+    std::vector<llvm::Constant*> distances;
+    for (llvm::Function* entry : entries) {
+      distances.push_back(llvm::ConstantExpr::getTrunc(
+          llvm::ConstantExpr::getSub(address(entry), address(table)), b_.getInt32Ty()));
+    }
+    table->setInitializer(llvm::ConstantArray::get(table_type, distances));
     table->setAlignment(llvm::Align(16));
-    Value* offset = b_.CreateMul(b_.CreateSExt(f_->getArg(1), b_.getInt64Ty()), b_.getInt64(8));
-    Value* step = LoadPointer(b_.CreatePtrAdd(table, offset));
-    b_.CreateRet(b_.CreateCall(step_type_, step,
-                               {f_->getArg(0), f_->getArg(2), f_->getArg(3), f_->getArg(4)}));
+    const auto every = static_cast<uint32_t>(each);
+    Value* index = b_.CreateUDiv(f_->getArg(1), b_.getInt32(every));
+    Value* at =
+        b_.CreatePtrAdd(table, b_.CreateMul(b_.CreateZExt(index, b_.getInt64Ty()), b_.getInt64(4)));
+    Value* distance = b_.CreateAlignedLoad(b_.getInt32Ty(), at, llvm::Align(4));
+    Value* entry = b_.CreatePtrAdd(table, b_.CreateSExt(distance, b_.getInt64Ty()));
+    std::vector<Value*> args = {f_->getArg(0), f_->getArg(2), f_->getArg(3), f_->getArg(4)};
+    if (type == choose_type_) {
+      args.insert(args.begin() + 1, b_.CreateURem(f_->getArg(1), b_.getInt32(every)));
+    }
+    b_.CreateRet(b_.CreateCall(type, entry, args));
     return f_;
   }
 
   llvm::IRBuilderBase& b_;
   llvm::Module& module_;
+  const ModulePlan& model_;
   const ModuleSpecialization& plan_;
   const std::string& suffix_;
   llvm::Type* ptr_;
   llvm::GlobalValue* weights_;  // may be null
   llvm::FunctionType* step_type_ = nullptr;
   llvm::FunctionType* kernel_type_ = nullptr;
-  std::vector<llvm::Function*> steps_;
+  llvm::FunctionType* choose_type_ = nullptr;  // of run_step
+  size_t parts_;
   llvm::Function* f_ = nullptr;  // being emitted
 };
 
 }  // namespace
 
+size_t PartCount(const ModuleSpecialization& plan) {
+  return std::max<size_t>(1, (plan.steps.size() + kPartSteps - 1) / kPartSteps);
+}
+
+Result<ModuleCode> EmitModulePart(llvm::IRBuilderBase& b, llvm::Module& module,
+                                  const ModulePlan& plan,
+                                  const ModuleSpecialization& specialization,
+                                  llvm::GlobalValue* weights, const std::string& suffix,
+                                  size_t part) {
+  return CodeEmitter(b, module, plan, specialization, weights, suffix).EmitPart(part);
+}
+
 Result<ModuleCode> EmitModuleCode(llvm::IRBuilderBase& b, llvm::Module& module,
-                                  const ModuleSpecialization& plan, llvm::GlobalValue* weights,
-                                  const std::string& suffix) {
-  return CodeEmitter(b, module, plan, weights, suffix).Emit();
+                                  const ModulePlan& plan,
+                                  const ModuleSpecialization& specialization,
+                                  llvm::GlobalValue* weights, const std::string& suffix) {
+  CodeEmitter emitter(b, module, plan, specialization, weights, suffix);
+  if (PartCount(specialization) == 1) return emitter.EmitPart(0);
+  return emitter.EmitJoin();
 }
 
 }  // namespace temper::codegen

@@ -110,24 +110,26 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
   main_plan.outputs = {{"y", kF32, {2, 4}}};
   main_plan.arena_bytes = 256;
   plan.weight_bytes = 5000 + 32;
+  plan.kernels = {{"kernel_0", "abc", "exact", "text", 1.5, 16, 96},
+                  {"kernel_1", "", "", "", 0, 0, 0}};
   ModuleStep a, b;
-  a.symbol = "kernel_0";
+  a.kernel = 0;
   a.args = {{Place::kInput, 0}, {Place::kWeights, 0}, {Place::kArena, 64}};
   a.workspace_offset = 128;
   a.nodes = "Mul_0,Add_0";
-  a.workload = "abc";
-  a.source = "exact";
-  a.schedule = "text";
-  a.expected_us = 1.5;
-  a.flops = 16;
-  a.bytes = 96;
-  b.symbol = "kernel_1";
+  b.kernel = 1;
   b.args = {{Place::kArena, 64}, {Place::kWeights, 5000}, {Place::kOutput, 0}};
   b.workspace_offset = 192;
-  main_plan.steps = {a, b};
+  main_plan.steps.push_back(std::move(a));
+  main_plan.steps.push_back(std::move(b));
   plan.workloads = {{"abc", "Mul 8", "program text"}, {"def", "Add 8", ""}};
-  auto main = (*compiler)->CompileModule(plan);
-  ASSERT_TRUE(main.ok()) << main.status().ToString();
+  std::vector<ObjectCode> main;
+  Status compiled = (*compiler)->CompileModule(plan, [&](ObjectCode object) {
+    main.push_back(std::move(object));
+    return OkStatus();
+  });
+  ASSERT_TRUE(compiled.ok()) << compiled.ToString();
+  ASSERT_EQ(main.size(), 1u);
 
   auto dir = ScopedTempDir::Create("temper-codegen-test");
   ASSERT_TRUE(dir.ok());
@@ -136,7 +138,7 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
     ASSERT_TRUE(WriteFileAtomic(dir->File(name), bytes).ok());
   };
   write("kernels.o", *kernels);
-  write("main.o", *main);
+  write("main.o", main[0]);
   float w0[8], w1[8];
   std::iota(w0, w0 + 8, 1.0f);
   std::iota(w1, w1 + 8, 10.0f);
@@ -197,6 +199,89 @@ TEST(ModuleTest, RunsItsStepsInOrder) {
   EXPECT_EQ(info->run_step(&context, 0, in, out, arena), 0);
   EXPECT_EQ(info->run_step(&context, 1, in, out, arena), 0);
   EXPECT_EQ(std::memcmp(y, y2, sizeof(y)), 0);
+  dlclose(library);
+}
+
+// Steps in several objects: names and order stay, also of a branch whose steps lie in two of them.
+TEST(ModuleTest, ManyStepsAreInPartsThatActAsOne) {
+  constexpr int kSteps = 3000, kBranch = 1020, kNested = 8;
+  Target target = DetectTarget();
+  auto compiler = MakeLlvmCompiler(target);
+  ASSERT_TRUE(compiler.ok());
+  std::vector<bool> outputs;
+  auto fn = Product(&outputs);
+  auto source = MakeSource(fn, outputs, "kernel_0");
+  auto kernels = (*compiler)->CompileKernels({source->kernel});
+  ASSERT_TRUE(kernels.ok());
+
+  ModulePlan plan;
+  ModuleSpecialization& main_plan = plan.specializations.emplace_back();
+  main_plan.inputs = {{"x", kF32, {8}}, {"c", DType::kBool, {}}};
+  main_plan.outputs = {{"y", kF32, {8}}};
+  main_plan.arena_bytes = 256;
+  plan.weight_bytes = 32;
+  plan.kernels = {{"kernel_0", "abc", "prior", "text", 0, 0, 0}};
+  auto place = [&](int i) {  // of what step i reads; branches write nothing
+    if (i == 0) return ModuleArg{Place::kInput, 0};
+    return ModuleArg{Place::kArena, i % 2 * 64};
+  };
+  int read = 0;  // values so far
+  for (int i = 0; i < kSteps; ++i) {
+    ModuleStep step;
+    step.nodes = "n" + std::to_string(i);
+    if (i == kBranch) {
+      step.branch = std::make_unique<ModuleIf>();
+      step.branch->condition = {Place::kInput, 1};
+      step.branch->then_steps = step.nested = kNested;
+    } else {
+      step.kernel = 0;
+      const bool last = i == kSteps - 1;
+      step.args = {
+          place(read), {Place::kWeights, 0}, last ? ModuleArg{Place::kOutput, 0} : place(read + 1)};
+      step.workspace_offset = 128;
+      ++read;
+    }
+    main_plan.steps.push_back(std::move(step));
+  }
+  auto dir = ScopedTempDir::Create("temper-codegen-test");
+  ASSERT_TRUE(dir.ok());
+  std::vector<std::string> objects;
+  auto write = [&](const ObjectCode& code) {
+    objects.push_back(dir->File(std::to_string(objects.size()) + ".o"));
+    std::string_view bytes(reinterpret_cast<const char*>(code.elf.data()), code.elf.size());
+    return WriteFileAtomic(objects.back(), bytes);
+  };
+  ASSERT_TRUE(write(*kernels).ok());
+  Status compiled = (*compiler)->CompileModule(plan, write);
+  ASSERT_TRUE(compiled.ok()) << compiled.ToString();
+  EXPECT_GT(objects.size(), 3u);
+  const std::vector<float> w(8, 1);
+  const std::vector<WeightSpan> spans = {{0, {reinterpret_cast<const uint8_t*>(w.data()), 32}}};
+  objects.push_back(dir->File("weights.o"));
+  ASSERT_TRUE(WriteWeightsObject(objects.back(), spans, plan.weight_bytes).ok());
+  ASSERT_TRUE(LinkShared(objects, dir->File("m.so")).ok());
+  void* library = dlopen(dir->File("m.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  auto* info = static_cast<const temper_module_info*>(dlsym(library, TEMPER_MODULE_SYMBOL));
+  ASSERT_NE(info, nullptr);
+  ASSERT_EQ(info->step_count, kSteps);
+  for (int i = 0; i < kSteps; ++i) ASSERT_EQ(info->steps[i].nodes, "n" + std::to_string(i));
+
+  const std::vector<float> x(8, 0.5f);
+  std::vector<float> y(8), stepwise(8);
+  const bool yes = true;
+  alignas(64) char arena[256];
+  temper_context context{RunAll, nullptr, nullptr, nullptr};
+  const void* in[] = {x.data(), &yes};
+  void* out[] = {y.data()};
+  ASSERT_EQ(info->run(&context, in, out, arena), 0);
+  for (float v : y) EXPECT_EQ(v, 0.5f + (kSteps - 1));  // each but the branch adds 1
+  out[0] = stepwise.data();
+  for (int i = 0; i < kSteps; ++i) {
+    const bool inside = i > kBranch && i <= kBranch + kNested;
+    ASSERT_EQ(info->run_step(&context, i, in, out, arena), inside ? TEMPER_STEP_INSIDE : 0) << i;
+  }
+  EXPECT_EQ(y, stepwise);
   dlclose(library);
 }
 
