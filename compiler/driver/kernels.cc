@@ -78,24 +78,28 @@ Status AddPasses(const std::vector<OutsidePass>& outside, std::vector<Pass>* pas
 // Kernels that no node of the source model is in change a layout for one that is: for the one that
 // reads what they write, else for the one that wrote what they read. Where they are alone between
 // an input and an output, the output's name has to do.
-void NameLayoutKernels(const graph::Graph& graph, std::vector<partition::Kernel>& kernels) {
+void NameLayoutKernels(const graph::Graph& graph, std::vector<ModelKernel>& kernels) {
+  if (std::none_of(kernels.begin(), kernels.end(),
+                   [](const ModelKernel& kernel) { return kernel.nodes.empty(); })) {
+    return;
+  }
   std::map<int, std::string> reader, writer;  // by value
   for (size_t k = kernels.size(); k-- > 0;) {
-    partition::Kernel& kernel = kernels[k];
-    for (int value : kernel.output_values) {
+    ModelKernel& kernel = kernels[k];
+    for (int value : kernel.outputs) {
       const auto found = reader.find(value);
-      if (kernel.sources.empty() && found != reader.end()) kernel.sources = {found->second};
+      if (kernel.nodes.empty() && found != reader.end()) kernel.nodes = {found->second};
     }
-    if (kernel.sources.empty()) continue;
-    for (int value : kernel.input_values) reader[value] = kernel.sources.front();
+    if (kernel.nodes.empty()) continue;
+    for (int value : kernel.inputs) reader[value] = kernel.nodes.front();
   }
-  for (partition::Kernel& kernel : kernels) {
-    for (int value : kernel.input_values) {
+  for (ModelKernel& kernel : kernels) {
+    for (int value : kernel.inputs) {
       const auto found = writer.find(value);
-      if (kernel.sources.empty() && found != writer.end()) kernel.sources = {found->second};
+      if (kernel.nodes.empty() && found != writer.end()) kernel.nodes = {found->second};
     }
-    if (kernel.sources.empty()) kernel.sources = {graph.value(kernel.output_values[0]).name};
-    for (int value : kernel.output_values) writer[value] = kernel.sources.back();
+    if (kernel.nodes.empty()) kernel.nodes = {graph.value(kernel.outputs[0]).name};
+    for (int value : kernel.outputs) writer[value] = kernel.nodes.back();
   }
 }
 
@@ -255,6 +259,8 @@ class ConstantPool {
   std::unordered_map<uint64_t, std::vector<graph::Tensor>> known_;
 };
 
+constexpr int kOtherWords = -2;
+
 class Frontend {
  public:
   Frontend(const std::string& model, const FrontendOptions& options)
@@ -290,6 +296,7 @@ class Frontend {
   Status Build(bool overridable) {
     std::vector<InputShapes> sets = options_.shapes;
     if (sets.empty()) sets.emplace_back();
+    result_.specializations.reserve(2 * sets.size());  // moving a graph may copy it
     for (size_t i = 0; i < sets.size(); ++i) {
       Status added = Add(sets[i], overridable);
       if (!added.ok()) {
@@ -375,30 +382,40 @@ class Frontend {
   // The kernels of the body's graph and of what is nested in it. `runs`: how often a run of the
   // model goes through it.
   Status AddKernels(KernelBody& body, double runs) {
-    TEMPER_ASSIGN_OR_RETURN(partition::Partition partition,
-                            partition::PartitionGraph(body.graph, {}));
-    NameLayoutKernels(body.graph, partition.kernels);
+    TEMPER_ASSIGN_OR_RETURN(const partition::Partition partition,
+                            partition::PlanPartition(body.graph, {}));
     PlaceValues(partition, body);
-    for (partition::Kernel& kernel : partition.kernels) {
+    body.kernels.reserve(partition.groups.size());
+    for (const partition::Group& group : partition.groups) {
+      TEMPER_ASSIGN_OR_RETURN(partition::Kernel kernel,
+                              partition::KernelOf(body.graph, partition, group));
       TEMPER_RETURN_IF_ERROR(AddKernel(kernel, body, runs));
     }
+    NameLayoutKernels(body.graph, body.kernels);
+    std::erase_if(body.kernels, [](const ModelKernel& k) { return k.workload == kOtherWords; });
     return OkStatus();
   }
 
+  // One that is another name for its operand's memory stays in the list, as kOtherWords, for its
+  // name's sake.
   Status AddKernel(partition::Kernel& kernel, KernelBody& body, double runs) {
-    if (SharesStorage(body.graph, kernel) && !HoldsPartsForCaller(body, kernel)) {
-      body.storage[kernel.output_values[0]] = {kernel.input_values[0], 0};
-      return OkStatus();
-    }
     ModelKernel made;
     made.workload = -1;
+    if (SharesStorage(body.graph, kernel) && !HoldsPartsForCaller(body, kernel)) {
+      body.storage[kernel.output_values[0]] = {kernel.input_values[0], 0};
+      made.workload = kOtherWords;
+    }
     made.inputs = std::move(kernel.input_values);
     made.outputs = std::move(kernel.output_values);
     made.nodes = std::move(kernel.sources);
+    if (made.workload == kOtherWords) {
+      body.kernels.push_back(std::move(made));
+      return OkStatus();
+    }
     if (kernel.control) {
       TEMPER_RETURN_IF_ERROR(AddNested(body.graph, body.graph.node(kernel.nodes[0]), runs, made));
     } else if (kernel.call) {
-      made.call = std::move(kernel.call);
+      made.call = std::make_shared<const ops::RuntimeCall>(*std::move(kernel.call));
     } else {
       te::Program program = te::Canonicalize(te::SplitGroups(te::MergeAxes(kernel.program)));
       const Hash hash = te::WorkloadHash(program);
@@ -425,7 +442,9 @@ class Frontend {
       const int64_t most = graph::MostTrips(graph, node);
       inside = runs * (most < 0 ? kAssumedTrips : static_cast<double>(most));
     }
-    for (const std::string& name : graph::NestedNames(node)) {
+    const auto names = graph::NestedNames(node);
+    made.bodies.reserve(names.size());
+    for (const std::string& name : names) {
       KernelBody& nested = made.bodies.emplace_back();
       nested.graph = graph::Nested(node, name);
       TEMPER_RETURN_IF_ERROR(AddKernels(nested, inside));

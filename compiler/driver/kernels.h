@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,9 +53,9 @@ struct KernelBody;
 // One kernel call of a graph, in the order of execution; or an If or Loop with the calls in it.
 struct ModelKernel {
   int workload = 0;  // index into ModelKernels::workloads; -1 for a `call` and for control flow
-  std::optional<ops::RuntimeCall> call;  // a function of the runtime
-  std::vector<int> inputs;               // graph values, one an input of the workload's program
-  std::vector<int> outputs;              // graph values, one an output of it
+  std::shared_ptr<const ops::RuntimeCall> call;  // a function of the runtime
+  std::vector<int> inputs;         // graph values, one an input of the workload's program
+  std::vector<int> outputs;        // graph values, one an output of it
   std::vector<std::string> nodes;  // names of the source model's nodes in it; of a kernel that
                                    // only changes a layout, that of the node it does so for
   // Of an If or Loop: its node, and for each of its graphs the kernels, as graph::NestedNames has

@@ -5,18 +5,28 @@
 
 namespace temper::partition {
 
-Result<Partition> PartitionGraph(const graph::Graph& graph, const PartitionOptions& options) {
+Result<Partition> PlanPartition(const graph::Graph& graph, const PartitionOptions& options) {
   Partition partition;
   if (options.in_place) partition.in_place = FindInPlace(graph);
   partition.halos = AssignHalos(graph, &partition.in_place);
   partition.places = PlaceParts(graph, partition.in_place, partition.halos);
   TEMPER_ASSIGN_OR_RETURN(const auto candidates,
                           Candidates::Create(graph, partition.halos, partition.in_place));
-  TEMPER_ASSIGN_OR_RETURN(const auto groups,
+  TEMPER_ASSIGN_OR_RETURN(partition.groups,
                           options.chooser(graph, partition.halos, candidates, options.cost));
-  for (const Group& group : groups) {
-    TEMPER_ASSIGN_OR_RETURN(Kernel kernel, BuildKernel(graph, partition.halos, group));
-    for (int value : kernel.output_values) kernel.view &= !partition.places.count(value);
+  return partition;
+}
+
+Result<Kernel> KernelOf(const graph::Graph& graph, const Partition& partition, const Group& group) {
+  TEMPER_ASSIGN_OR_RETURN(Kernel kernel, BuildKernel(graph, partition.halos, group));
+  for (int value : kernel.output_values) kernel.view &= !partition.places.count(value);
+  return kernel;
+}
+
+Result<Partition> PartitionGraph(const graph::Graph& graph, const PartitionOptions& options) {
+  TEMPER_ASSIGN_OR_RETURN(Partition partition, PlanPartition(graph, options));
+  for (const Group& group : partition.groups) {
+    TEMPER_ASSIGN_OR_RETURN(Kernel kernel, KernelOf(graph, partition, group));
     partition.kernels.push_back(std::move(kernel));
   }
   return partition;

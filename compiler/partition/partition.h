@@ -46,10 +46,16 @@ struct Partition {
   ops::Halos halos;                 // of values between kernels
   InPlace in_place;                 // values in the memory of others, and nodes without a kernel
   std::map<int, Placement> places;  // of those values
-  std::vector<Kernel> kernels;      // in an order in which they can run
+  std::vector<Group> groups;        // in an order in which they can run
+  std::vector<Kernel> kernels;      // of the groups; none as PlanPartition leaves it
 };
 
 // REQUIRES: static types, and outputs that nodes compute (MaterializeOutputs).
+Result<Partition> PlanPartition(const graph::Graph& graph, const PartitionOptions& options);
+// The kernel of one of its groups. Programs take much room: who has many need not hold all.
+Result<Kernel> KernelOf(const graph::Graph& graph, const Partition& partition, const Group& group);
+
+// Both: all kernels.
 Result<Partition> PartitionGraph(const graph::Graph& graph, const PartitionOptions& options);
 
 // One line a kernel, for people.
