@@ -107,7 +107,10 @@ def compare(flags, models, feeds):
             python = flags.peers_python
             contestants[kind] = turns.Contestant(python, kind, flags.threads, feeds, paths,
                                                  flags.library_dir)
-        return in_turns(flags, contestants)
+        others = turns.Others(contestants.values())
+        result = in_turns(flags, contestants)
+        others.warn(models["temper"][0])
+        return result
     finally:
         for contestant in contestants.values():
             contestant.close()

@@ -3,7 +3,8 @@
 A turn begins when no thread of any of them runs any more: after its last run ONNX Runtime's pool
 spins for 30 ms, and on as many cores as threads the runtime whose turn is next would have one
 core less that long. In its turn a runtime first runs untimed for 20 ms, so that its own threads are
-awake, each on a core, and its data is in the caches.
+awake, each on a core, and its data is in the caches. Says so where other programs took part of the
+machine meanwhile.
 """
 
 import json
@@ -16,10 +17,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 POLL_SECONDS = 0.001
 ASLEEP_POLLS = 3  # in a row: a spinning thread may have lost its core to another for a moment
 MOST_SECONDS = 2
+MOST_OTHERS = 0.05  # of a core
 
 
 class Contestant:
-    """A runtime with its models loaded; all but `python` and `library_dir` goes to contestant.py."""
+    """A runtime with its models loaded; contestant.py takes `kind` to `models`."""
 
     def __init__(self, python, kind, threads, feeds, models, library_dir=None):
         environment = dict(os.environ, PYTHONPATH=os.path.join(HERE, "../../../deploy/python"))
@@ -53,6 +55,11 @@ class Contestant:
                 pass  # it has ended meanwhile
         return count
 
+    def ticks(self):
+        """CPU time that it has had."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            return sum(int(n) for n in file.read().rpartition(")")[2].split()[11:13])
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()
@@ -69,3 +76,25 @@ def settle(contestants):
                   "are not to be trusted", file=sys.stderr, flush=True)
             return
         time.sleep(POLL_SECONDS)
+
+
+class Others:
+    """What other programs take of the machine between the start and `warn`, in cores."""
+
+    def __init__(self, contestants):
+        self.contestants = contestants
+        self.start, self.before = time.monotonic(), self._ticks()
+
+    def _ticks(self):
+        with open("/proc/stat") as file:
+            user, nice, system, _, _, irq, soft, stolen = map(int, file.readline().split()[1:9])
+        own = sum(os.times()[:2]) * os.sysconf("SC_CLK_TCK")
+        return (user + nice + system + irq + soft + stolen - own
+                - sum(c.ticks() for c in self.contestants))
+
+    def warn(self, what):
+        seconds = time.monotonic() - self.start
+        cores = (self._ticks() - self.before) / os.sysconf("SC_CLK_TCK") / seconds
+        if cores > MOST_OTHERS:
+            print(f"{what}: other programs or the host took {cores:.2f} cores while it was timed",
+                  file=sys.stderr, flush=True)

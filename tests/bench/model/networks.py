@@ -122,7 +122,9 @@ def measure(flags, path, shapes):
                 runtimes[kind] = turns.Contestant(
                     sys.executable, kind, flags.threads, feeds,
                     [compiled if kind == "temper" else path], flags.library_dir)
+            others = turns.Others(runtimes.values())
             result.update(compare(flags, runtimes, folder))
+            others.warn(path)
         finally:
             for runtime in runtimes.values():
                 runtime.close()
