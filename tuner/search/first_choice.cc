@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "tuner/search/leading_axis.h"
 
 namespace temper::tuner {
 namespace {
 
-constexpr int kClimb = 256;  // mutations of the best that are looked at
+constexpr int kClimb = 256;     // mutations of the best that are looked at
+constexpr double kSame = 0.02;  // of the prior's score, the logarithm of the time
 
 // Improves one candidate, as long as another is better.
 class Climber {
@@ -38,18 +40,48 @@ class Climber {
     for (int i = 0; i < kClimb; ++i) Try(describer_.space().Mutate(best_.decision, rng));
   }
 
+  // Among orders of loops whose estimates differ by no more than the prior can tell, the one that
+  // shares the result out as the kernels around this one do.
+  void ShareOutAlike() {
+    const std::vector<Knob>& knobs = describer_.space().knobs();
+    const double enough = best_.score - kSame;
+    int rank = RankOf(best_.schedule);
+    for (size_t k = 0; k < knobs.size() && rank > 0; ++k) {
+      if (knobs[k].name != "order") continue;
+      const Decision start = best_.decision;
+      for (size_t value = 0; value < knobs[k].values.size(); ++value) {
+        Decision decision = start;
+        decision[k] = static_cast<int>(value);
+        std::optional<Scored> other = Score(std::move(decision));
+        if (!other || other->score < enough) continue;
+        const int others = RankOf(other->schedule);
+        if (others > rank || (others == rank && other->score <= best_.score)) continue;
+        rank = others;
+        best_ = *std::move(other);
+      }
+    }
+  }
+
   Scored Take() { return std::move(best_); }
 
  private:
-  void Try(Decision decision) {
-    if (!tried_.insert(decision).second) return;
+  int RankOf(const schedule::Schedule& schedule) const {
+    return LeadingAxisRank(describer_.space().alternative_program(), schedule);
+  }
+
+  std::optional<Scored> Score(Decision decision) {
     schedule::Schedule schedule = describer_.space().Emit(decision);
     auto features = describer_.Describe(schedule);
-    if (!features.ok()) return;
+    if (!features.ok()) return std::nullopt;
     const costmodel::ProgramFeatures* described[] = {&*features};
     const double score = model_.Predict(described)[0];
-    if (score <= best_.score) return;
-    best_ = {std::move(decision), std::move(schedule), *std::move(features), score};
+    return Scored{std::move(decision), std::move(schedule), *std::move(features), score};
+  }
+
+  void Try(Decision decision) {
+    if (!tried_.insert(decision).second) return;
+    std::optional<Scored> scored = Score(std::move(decision));
+    if (scored && scored->score > best_.score) best_ = *std::move(scored);
   }
 
   Describer& describer_;
@@ -77,6 +109,7 @@ std::optional<Scored> FirstChoice(std::span<Describer> describers,
     if (describer.space().threads() > 1) {
       climber.ExchangeNests(scored);
       climber.Mutate(rng);
+      climber.ShareOutAlike();
     }
     Scored found = climber.Take();
     if (!best || best->score < found.score) best = std::move(found);

@@ -13,8 +13,9 @@ namespace temper::tuner {
 inline constexpr int kDefaultSamples = 768;
 
 // The best by `model` of `samples` random schedules of the describers' spaces and their mutations,
-// with a fixed seed; for several threads also with its nests exchanged for the others' and some
-// hundred more mutations. None only if no space has a legal one.
+// with a fixed seed; for several threads also with its nests exchanged for the others', some
+// hundred more mutations, and of orders of loops that are as good the one of the least
+// LeadingAxisRank. None only if no space has a legal one.
 std::optional<Scored> FirstChoice(std::span<Describer> describers,
                                   const costmodel::CostModel& model, int samples = kDefaultSamples);
 

@@ -26,6 +26,7 @@ theirs is the kernel that is shown. Needs onnx and numpy.
 """
 
 import argparse
+import hashlib
 import json
 import math
 import os
@@ -157,14 +158,16 @@ def once(path, make):
 def measure(flags, temper, folder, name, family, sizes):
     model, shapes = (families.make_inside if flags.inside else families.make)(family, sizes)
     path = f"{folder}/{name}{'.inside' if flags.inside else ''}.onnx"
-    compiled = f"{path[:-5]}.{flags.target}.{flags.threads}.so"
+    # A target may be a description, too long for a file's name.
+    compiled_for = f"{hashlib.sha256(flags.target.encode()).hexdigest()[:8]}.{flags.threads}.so"
+    compiled = f"{path[:-5]}.{compiled_for}"
     onnx.save(model, path)
     tuned = {"trials": 0, "seconds": 0.0}
     if not os.path.exists(compiled):
         tuned = temper.tune(path)
         temper.compile(path, compiled)
     identity = f"{folder}/{name}.identity.onnx"
-    compiled_identity = f"{identity[:-5]}.{flags.target}.{flags.threads}.so"
+    compiled_identity = f"{identity[:-5]}.{compiled_for}"
     if flags.peers_python:
         onnx.save(families.make_identity(shapes), identity)
         once(compiled_identity, lambda output: temper.compile(identity, output))

@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 POLL_SECONDS = 0.001
 ASLEEP_POLLS = 3  # in a row: a spinning thread may have lost its core to another for a moment
 MOST_SECONDS = 2
-MOST_OTHERS = 0.05  # of a core
+MOST_OTHERS = 0.1  # of a core
 
 
 class Contestant:
