@@ -84,7 +84,6 @@ class Recurrent {
     hidden_ = r[2];
     directions_ = r[0];
     direction_ = node.String("direction", "forward");
-    if (steps_ < 1) c.Refuse("it has no steps");
     ReadActivations(functions, std::move(defaults));
     clip_ = node.Float("clip", 0);
   }
@@ -108,10 +107,7 @@ class Recurrent {
     std::vector<int> sides, last_h, last_c;
     for (int64_t d = 0; d < directions_ && c_->ok(); ++d) {
       State state{Initial(5, d), has_cell ? Initial(6, d) : kNone};
-      const int all = Project(d);
-      const bool reverse = direction_ == "reverse" || d == 1;
-      const int rows = steps_ > kWrittenSteps ? Loop(step, all, d, reverse, state)
-                                              : WriteOut(step, all, d, reverse, state);
+      const int rows = Rows(step, d, state);
       if (c_->Wants(0)) sides.push_back(c_->Reshape(rows, {steps_, 1, batch_, hidden_}));
       last_h.push_back(c_->Reshape(state.h, {1, batch_, hidden_}));
       if (has_cell) last_c.push_back(c_->Reshape(state.c, {1, batch_, hidden_}));
@@ -222,6 +218,17 @@ class Recurrent {
     }
     state = next;
     return y;
+  }
+
+  // The rows of Y, [steps, batch, hidden]. Of no steps the state stays what it was, and Y, which
+  // has no elements, is a constant by now.
+  template <typename F>
+  int Rows(const F& step, int64_t d, State& state) {
+    if (steps_ == 0) return kNone;
+    const int all = Project(d);
+    const bool reverse = direction_ == "reverse" || d == 1;
+    return steps_ > kWrittenSteps ? Loop(step, all, d, reverse, state)
+                                  : WriteOut(step, all, d, reverse, state);
   }
 
   // All steps one after the other; the rows of Y, [steps, batch, hidden], where it is wanted.

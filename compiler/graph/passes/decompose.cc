@@ -65,9 +65,23 @@ bool TakeEmptyReduction(Graph& graph, int id) {
   return true;
 }
 
+// Makes constants of the scale and the zero point that no data have: 1 and 0, as ONNX Runtime has
+// it. False if the node is no DynamicQuantizeLinear of no elements.
+bool TakeEmptyRange(Graph& graph, int id) {
+  const Node& node = graph.node(id);
+  if (!node.Is("DynamicQuantizeLinear") || !IsEmpty(graph, node.Input(0))) return false;
+  const int scale = node.Output(1), point = node.Output(2);
+  if (scale != kNone) graph.MakeConstant(scale, MakeScalar(1));
+  if (point != kNone) graph.MakeConstant(point, MakeTensor(DType::kUInt8, {}));
+  graph.RemoveNode(id);
+  return true;
+}
+
 // Whether the node is gone, since it computes nothing or over nothing.
 bool TakeEmpty(Graph& graph, int id) {
-  if (!TakeEmptyResults(graph, id)) return TakeEmptyReduction(graph, id);
+  if (!TakeEmptyResults(graph, id)) {
+    return TakeEmptyReduction(graph, id) || TakeEmptyRange(graph, id);
+  }
   graph.RemoveNode(id);
   return true;
 }

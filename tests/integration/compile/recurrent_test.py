@@ -124,7 +124,7 @@ class Recurrent(unittest.TestCase):
         values = {n: self.rng.normal(0, 0.6, shapes[n]).astype(np.float32)
                   for n in order if n in "XWR" + operands}
         if "L" in values:
-            values["L"] = np.array([steps, max(1, steps // 2), 0], np.int32)
+            values["L"] = np.array([steps, min(steps, max(1, steps // 2)), 0], np.int32)
         node = helper.make_node(op, [n if n in values else "" for n in order], results, name="node",
                                 hidden_size=hidden, **attributes)
         graph = helper.make_graph(
@@ -152,7 +152,7 @@ class Recurrent(unittest.TestCase):
 
     def test_directions_and_lengths_of_sequences(self):
         for op, direction in itertools.product(GATES, ["forward", "reverse", "bidirectional"]):
-            for steps in (1, 3, 40):  # written out and not
+            for steps in (0, 1, 3, 40):  # none, written out, and not
                 with self.subTest(f"{op} {direction} {steps}"):
                     self.check(op, "BLHCP", steps=steps, direction=direction)
 

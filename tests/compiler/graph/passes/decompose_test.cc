@@ -57,6 +57,34 @@ TEST(DecomposeTest, SumsOfNoProductsAreZeros) {
   EXPECT_EQ(graph.value(graph.outputs()[1]).constant->DoubleAt(5), 0);
 }
 
+TEST(DecomposeTest, QuantizingNoElementsHasTheScaleOne) {
+  Graph graph;
+  const int x = Input(graph, "x", {2, 0});
+  const int id = graph.AddNode("DynamicQuantizeLinear", {x}, {"q", "scale", "zero"});
+  ExpectOk(InferNode(graph, id));
+  for (const int output : std::vector<int>(graph.node(id).outputs)) graph.AddOutput(output, "o");
+  ExpectOk(RunDecompose(graph));
+  ExpectOk(Verify(graph));
+  EXPECT_TRUE(graph.order().empty());
+  EXPECT_EQ(graph.value(graph.outputs()[0]).constant->shape, (Shape{2, 0}));
+  EXPECT_EQ(graph.value(graph.outputs()[1]).constant->DoubleAt(0), 1);
+  EXPECT_EQ(graph.value(graph.outputs()[2]).constant->DoubleAt(0), 0);
+}
+
+TEST(DecomposeTest, RecurrencesOfNoStepsKeepTheirState) {
+  Graph graph;
+  const int x = Input(graph, "x", {0, 2, 3}), h = Input(graph, "h", {1, 2, 4});
+  const int w = Input(graph, "w", {1, 4, 3}), r = Input(graph, "r", {1, 4, 4});
+  const int id = graph.AddNode("RNN", {x, w, r, kNone, kNone, h}, {"y", "last"});
+  ExpectOk(InferNode(graph, id));
+  for (const int output : std::vector<int>(graph.node(id).outputs)) graph.AddOutput(output, "o");
+  ExpectOk(RunDecompose(graph));
+  ExpectOk(Verify(graph));
+  EXPECT_EQ(graph.value(graph.outputs()[0]).constant->shape, (Shape{0, 1, 2, 4}));
+  EXPECT_EQ(graph.shape(graph.outputs()[1]), (Shape{1, 2, 4}));
+  for (const int node : graph.order()) EXPECT_NE(graph.node(node).op, "MatMul");
+}
+
 TEST(DecomposeTest, CompositionsOverNoElementsBecomeConstantsToo) {
   Graph graph;
   const int x = Input(graph, "x", {2, 0}, DType::kInt8),
