@@ -37,6 +37,10 @@ namespace {
 // most.
 constexpr int64_t kInstructionsPerSpill = 5;
 
+// Of a spill slot: an address or counter has eight bytes, a mask a bit a lane; a lone float has
+// four.
+bool IsScalar(uint64_t bytes) { return bytes == 8 || bytes < 4; }
+
 // Counts what innermost loops load from and store to spill slots of vector registers, after
 // everything is final. Loops with few of them for their length do not count.
 class SpillCounter : public llvm::MachineFunctionPass {
@@ -64,8 +68,9 @@ class SpillCounter : public llvm::MachineFunctionPass {
       for (const llvm::MachineInstr& instruction : block) {
         ++share.instructions;
         for (const llvm::MachineMemOperand* m : instruction.memoperands()) {
-          // Addresses and counters that are spilled cost a load; tiles that are cost the kernel.
-          if (!m->getSize().hasValue() || m->getSize().getValue() == 8) continue;
+          // Addresses, counters and masks that are spilled cost a load; tiles that are cost the
+          // kernel.
+          if (!m->getSize().hasValue() || IsScalar(m->getSize().getValue())) continue;
           auto* slot =
               llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(m->getPseudoValue());
           if (slot && frame.isSpillSlotObjectIndex(slot->getFrameIndex())) ++share.spills;

@@ -367,5 +367,34 @@ TEST(SpillsTest, ATileThatDoesNotFitIsCounted) {
   EXPECT_GE(code->inner_spills, 14);  // 30 accumulators in 16 registers
 }
 
+// Forty comparisons, each of use twice and in an order that keeps them all: of the eight mask
+// registers' sixty and more moves none is of a tile.
+TEST(SpillsTest, MasksAreNotCounted) {
+  constexpr int kMasks = 40;
+  Target target = *ParseTarget("x86-64-v4");
+  FunctionBuilder f;
+  int a = f.Param("a", kF32, {20, kMasks, 16});
+  int c = f.Param("c", kF32, {20, 16}, true);
+  int acc = f.Local("acc", kF32, {16}, tir::Scope::kRegister);
+  Expr k = f.NewVar("k"), lane = tir::Ramp(Expr(0), 1, 16);
+  auto constant = [](float value) { return tir::Broadcast(tir::FloatImm(kF32, value), 16); };
+  std::vector<tir::Stmt> body = {Store(acc, {lane}, constant(1))};
+  for (float round : {2.0F, 3.0F}) {
+    for (int i = 0; i < kMasks; ++i) {
+      Expr old = f.Read(acc, {lane});
+      Expr mask = tir::Lt(f.Read(a, {k, Expr(i), lane}), constant(0.5F));
+      body.push_back(Store(acc, {lane}, tir::Select(mask, old * constant(round), old)));
+    }
+  }
+  body.push_back(Store(c, {k, lane}, f.Read(acc, {lane})));
+  auto fn = f.Finish(tir::For(k, 0, 20, Bind::kSerial, tir::Allocate(acc, tir::Block(body))));
+  auto compiler = MakeLlvmCompiler(target);
+  ASSERT_TRUE(compiler.ok());
+  auto source = MakeSource(fn, f.outputs(), "k");
+  auto code = (*compiler)->CompileCandidate(source->kernel);
+  ASSERT_TRUE(code.ok()) << code.status().message();
+  EXPECT_EQ(code->inner_spills, 0);
+}
+
 }  // namespace
 }  // namespace temper::codegen
