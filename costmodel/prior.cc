@@ -329,12 +329,17 @@ Waiting WaitForMemory(const StoreView& s, const Body& body, const StoreEstimate&
 
 // Microseconds by which a sum over a stream of constants is slower than the third level where no
 // prefetch asks for them some way ahead; 0 for all others.
-double UnaskedStream(const StoreView& s, const StoreEstimate& e, const PriorConstants& c) {
+double UnaskedStream(const StoreView& s, const Body& body, const StoreEstimate& e,
+                     const PriorConstants& c) {
   if (!s.reduces || e.l3_us <= e.compute_us) return 0;
   const auto stream = std::find_if(s.accesses.begin(), s.accesses.end(),
                                    [](const AccessView& a) { return a.constant && a.read; });
   if (stream == s.accesses.end()) return 0;
-  const bool asked = stream->ahead_bytes >= c.near_bytes && stream->ahead_bytes <= c.far_bytes;
+  // Of a long body's lines, all asked for at its start, the last ones come late. Where they come
+  // from memory that is not seen.
+  const bool burst = stream->warm && stream->footprint[body.first].lines > c.burst_lines;
+  const bool asked =
+      stream->ahead_bytes >= c.near_bytes && stream->ahead_bytes <= c.far_bytes && !burst;
   return asked ? 0 : c.unasked * e.l3_us;
 }
 
@@ -410,7 +415,7 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
   const double first_us = near_us * waiting.share;
   const double slowest = std::max({first_us, e.memory_us, waiting.us});
   e.total_us = near_us - first_us + slowest + c.shown * std::min(first_us, e.memory_us);
-  e.total_us += UnaskedStream(s, e, c);
+  e.total_us += UnaskedStream(s, body, e, c);
   return e;
 }
 

@@ -70,6 +70,7 @@ struct PriorConstants {
   double ahead_used = 0.5;   // of the lines that a prefetch is ahead, how many travel
   double near_bytes = 2048;  // a prefetch so far ahead suits the third level
   double far_bytes = 6144;   // and up to so far
+  double burst_lines = 24;   // so many at a time, from the third level
   double unasked = 0.02;     // of the third level's time, what is slower without
   double loop_cycles = 0.4;  // of one iteration of a serial loop
   double long_body = 220;    // instructions of a body, more of which take longer by

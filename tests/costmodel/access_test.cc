@@ -473,6 +473,21 @@ TEST(Prior, AStreamOfConstantsIsAskedForSomeKilobytesAhead) {
   EXPECT_EQ(us(4096), us(8192));
 }
 
+TEST(Prior, ManyLinesOfAWarmStreamAtATimeAreLikeNone) {
+  const std::vector<int> constants = {1};
+  PriorConstants rapid;
+  rapid.fma_latency = 0;
+  auto us = [&](Constants place, double ahead) {
+    StoreView s = ViewStores(Matmul(1, 1024, 2048, 1, 16), Avx512(), constants, place)[0];
+    for (AccessView& a : s.accesses) a.ahead_bytes = a.buffer == 1 ? ahead : 0;
+    return EstimateStore(s, Avx512(), 1, rapid).total_us;
+  };
+  EXPECT_LT(us(Constants::kWarm, 4096), us(Constants::kWarm, 0));
+  rapid.burst_lines = 0.5;  // the body has one
+  EXPECT_EQ(us(Constants::kWarm, 4096), us(Constants::kWarm, 0));
+  EXPECT_LT(us(Constants::kCold, 4096), us(Constants::kCold, 0)) << "as before";
+}
+
 TEST(Prior, FollowsTheTargetsRates) {
   StoreView s = ViewStores(Matmul(512, 512, 512, 8, 16), Avx512())[0];
   Target t = Avx512();
