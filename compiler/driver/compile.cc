@@ -1,6 +1,7 @@
 #include "compiler/driver/compile.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -76,6 +77,14 @@ Status PutInPlace(const std::string& from, const std::string& to) {
   return OkStatus();
 }
 
+// Memory between blocks in use stays with the process, so that what mappings take comes on top of
+// it: files of objects, weights and the result.
+void ReturnFreeMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
 CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
                      const codegen::ModulePlan& plan) {
   CompileReport report;
@@ -149,6 +158,9 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
                           CompileParts(model, chosen, options.target, temp, &workspace_bytes));
   TEMPER_ASSIGN_OR_RETURN(ModuleParts parts, BuildModule(model, chosen, workspace_bytes,
                                                          options.threads, options.producer));
+  // The weights hold what they need of it.
+  for (Specialization& specialization : model.specializations) specialization.graph = {};
+  ReturnFreeMemory();
   TEMPER_ASSIGN_OR_RETURN(auto compiler, codegen::MakeLlvmCompiler(options.target));
   TEMPER_RETURN_IF_ERROR(compiler->CompileModule(parts.plan, [&](codegen::ObjectCode object) {
     objects.push_back(temp + "/module" + std::to_string(objects.size()) + ".o");
@@ -161,7 +173,7 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
   }
   // The linker reads and writes the weights in memory: what they were made from goes before.
   parts.weights.clear();
-  for (Specialization& specialization : model.specializations) specialization.graph = {};
+  ReturnFreeMemory();
   const std::string linked = temp + "/model.so";
   TEMPER_RETURN_IF_ERROR(codegen::LinkShared(objects, linked));
   TEMPER_RETURN_IF_ERROR(Seal(linked));
