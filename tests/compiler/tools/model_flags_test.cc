@@ -33,6 +33,21 @@ TEST(AddNumericsOption, TakesTheThreeNames) {
   EXPECT_EQ(flags.numerics, te::kDefaultNumerics);
 }
 
+TEST(AddConstantsOption, LeavesItToTheModelUnlessItIsToldOtherwise) {
+  auto given = [](const std::string& name) {
+    CLI::App app;
+    ModelFlags flags;
+    AddConstantsOption(&app, &flags);
+    app.parse(name.empty() ? "" : "--constants " + name);
+    return MakeFrontendOptions(flags)->constants;
+  };
+  EXPECT_EQ(given(""), std::nullopt);
+  EXPECT_EQ(given("auto"), std::nullopt);
+  EXPECT_EQ(given("warm"), Constants::kWarm);
+  EXPECT_EQ(given("cold"), Constants::kCold);
+  EXPECT_THROW(given("hot"), CLI::ValidationError);
+}
+
 TEST(MakeFrontendOptions, UnknownPassesAreWrongUsage) {
   ModelFlags flags;
   flags.disabled_passes = {"dead_code"};
