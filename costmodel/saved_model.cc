@@ -17,6 +17,9 @@ using nlohmann::json;
 
 constexpr std::string_view kMagic = "temper-trees ";
 constexpr size_t kMaxHeader = 160;
+// A leaf's value is added to the logarithm of a time: none that was learned comes near to this, and
+// the sums of greater ones need not be numbers that can be sorted by.
+constexpr double kMaxLeaf = 100;
 
 std::string Header(std::string_view payload) {
   return fmt::format("{}{} {} {}\n", kMagic, kFeaturesVersion, kFeatureCount,
@@ -24,7 +27,8 @@ std::string Header(std::string_view payload) {
 }
 
 Status Wrong(std::string_view what) {
-  return InvalidArgument(fmt::format("the cost model is damaged: {}", what));
+  return InvalidArgument(
+      fmt::format("the cost model is damaged: {}; tune to train a new one", what));
 }
 
 const json* Find(const json& object, std::initializer_list<const char*> path) {
@@ -50,6 +54,7 @@ bool IsArrayOf(const json* array, size_t size, bool (*good)(const json&)) {
 }
 
 bool IsIndex(const json& v) {
+  if (v.is_number_unsigned()) return v.get<uint64_t>() <= INT32_MAX;
   return v.is_number_integer() && v.get<int64_t>() >= -1 && v.get<int64_t>() <= INT32_MAX;
 }
 
@@ -95,7 +100,13 @@ Status CheckTree(const json& tree, size_t number, json* out) {
   for (size_t i = 0; i < n; ++i) {
     const auto l = (*out)["left_children"][i].get<int64_t>();
     const auto r = (*out)["right_children"][i].get<int64_t>();
-    if (l == -1 && r == -1) continue;
+    if (l == -1 && r == -1) {
+      // XGBoost keeps a leaf's value where other nodes have their split.
+      if (std::abs((*out)["split_conditions"][i].get<double>()) > kMaxLeaf) {
+        return Wrong(fmt::format("leaf {} of tree {} is over {}", i, number, kMaxLeaf));
+      }
+      continue;
+    }
     // Children come after their parents, so that there is no cycle.
     for (int64_t child : {l, r}) {
       if (child <= static_cast<int64_t>(i) || child >= static_cast<int64_t>(n) ||
@@ -177,7 +188,7 @@ std::string SealModel(std::string_view json_text) {
 Result<std::string> UnsealModel(std::string_view bytes) {
   size_t end = bytes.substr(0, kMaxHeader).find('\n');
   if (!bytes.starts_with(kMagic) || end == std::string_view::npos) {
-    return InvalidArgument("these bytes are no cost model");
+    return InvalidArgument("these bytes are no cost model; tune to train one");
   }
   std::string_view header = bytes.substr(0, end + 1), payload = bytes.substr(end + 1);
   std::string_view version = header.substr(kMagic.size());

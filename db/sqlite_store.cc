@@ -91,7 +91,7 @@ Result<StoredModel> ReadModel(const Statement& row) {
                     row.Int(3),   row.Int(4),   row.Bytes(5)};
   if (row.Bytes(6) != ModelChecksum(model).AsBytes() || !ValidateModel(model).ok()) {
     return DataLoss("the cost model of target " + model.target +
-                    " is damaged: its checksum does not match");
+                    " is damaged: its checksum does not match; tune to train a new one");
   }
   return model;
 }

@@ -1,16 +1,20 @@
 // temper db: looking after a tuning database.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/outcome.h"
+#include "base/text.h"
 #include "compiler/target/target.h"
 #include "compiler/tools/command.h"
 #include "compiler/tools/console.h"
@@ -28,8 +32,12 @@ constexpr std::string_view kExample = R"(Example:
   temper db import --db tuning.db records.jsonl    # never over better records
   temper db merge --db tuning.db other.db
   temper db check --db tuning.db
-import and merge make the database if it is not there. export writes what can be read of a damaged
+stats says what became of candidates, and the most frequent reasons of those that failed; export has
+outcome and detail of each. import and merge make the database if it is not there. export writes what can be read of a damaged
 one, and then exits with 1.)";
+
+constexpr size_t kMaxReasons = 1000;  // told apart for an outcome
+constexpr size_t kReasonsListed = 5;  // the most frequent ones
 
 struct DbFlags {
   std::string db;
@@ -47,24 +55,64 @@ Result<std::unique_ptr<db::Store>> Open(const std::string& path, bool write) {
   return write ? db::OpenSqliteStore(path, options) : db::OpenSqliteStoreReadOnly(path, options);
 }
 
+// How often candidates failed for a reason, by the reason with N for each number in it.
+using Reasons = std::map<std::string, int64_t>;
+
+std::string WithoutNumbers(const std::string& detail) {
+  std::string kind;
+  bool number = false;
+  for (const char c : detail) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit) kind += c;
+    if (digit && !number) kind += 'N';
+    number = digit;
+  }
+  return EscapeControl(kind);
+}
+
+// By outcome. What is damaged is passed over, as Stats() does.
+Result<std::array<Reasons, kOutcomeCount>> ReasonsOf(db::RecordStore& store) {
+  std::array<Reasons, kOutcomeCount> reasons;
+  auto lost = store.Salvage({}, [&](const db::Record& record) {
+    if (record.outcome == Outcome::kOk || record.detail.empty()) return true;
+    Reasons& known = reasons[static_cast<size_t>(record.outcome)];
+    const std::string kind = WithoutNumbers(record.detail);
+    if (known.size() < kMaxReasons || known.contains(kind)) ++known[kind];
+    return true;
+  });
+  if (!lost.ok()) return lost.status();
+  return reasons;
+}
+
 int Stats(const DbFlags& flags) {
   auto store = Open(flags.db, false);
   if (!store.ok()) return Fail(store.status());
   auto stats = (*store)->Stats();
   if (!stats.ok()) return Fail(stats.status());
-  nlohmann::json outcomes = nlohmann::json::object();
+  auto reasons = ReasonsOf(**store);
+  if (!reasons.ok()) return Fail(reasons.status());
+  nlohmann::json outcomes = nlohmann::json::object(), why = nlohmann::json::object();
   std::string text;
   for (int i = 0; i < kOutcomeCount; ++i) {
     if (stats->outcomes[i] == 0) continue;
     const std::string name(OutcomeName(static_cast<Outcome>(i)));
     outcomes[name] = stats->outcomes[i];
     text += fmt::format("  {:18} {:>10}\n", name, stats->outcomes[i]);
+    std::vector<std::pair<std::string, int64_t>> often((*reasons)[i].begin(), (*reasons)[i].end());
+    std::stable_sort(often.begin(), often.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    if (often.size() > kReasonsListed) often.resize(kReasonsListed);
+    for (const auto& [reason, count] : often) {
+      why[name].push_back({{"reason", reason}, {"records", count}});
+      text += fmt::format("  {:>29}  {}\n", count, reason);
+    }
   }
   if (flags.json) {
     Print(nlohmann::json{{"records", stats->records},
                          {"workloads", stats->workloads},
                          {"targets", stats->targets},
                          {"outcomes", outcomes},
+                         {"reasons", why},
                          {"bytes", stats->bytes},
                          {"schema_version", stats->schema_version}}
               .dump() +
@@ -230,7 +278,7 @@ Command AddDbCommand(CLI::App& root) {
   app->footer(std::string(kExample));
   app->require_subcommand(1);
   const std::string json = "One JSON object on stdout";
-  CLI::App* stats = AddVerb(app, flags, "stats", "Count what is in it");
+  CLI::App* stats = AddVerb(app, flags, "stats", "Count what is in it, and why candidates failed");
   stats->add_flag("--json", flags->json, json);
   CLI::App* check = AddVerb(app, flags, "check", "Verify its structure and every record");
   check->add_flag("--json", flags->json, json);

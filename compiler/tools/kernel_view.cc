@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -42,6 +43,27 @@ Result<std::string> OnlyMatch(const std::map<std::string, std::string>& known,
   return NotFound("there is no kernel " + what + (list.empty() ? "" : ". There are:" + list));
 }
 
+// Why no kernel of a database is shown though one's hash starts so: it has no time, or only for
+// other devices or threads than were asked for. OK where there is none.
+Status KnownOtherwise(db::RecordStore& store, const std::string& prefix) {
+  TEMPER_ASSIGN_OR_RETURN(const std::vector<db::KeySummary> all, store.Summaries({}));
+  std::set<std::string> lines;
+  for (const db::KeySummary& s : all) {
+    const std::string hash = s.key.workload.Hex();
+    if (!hash.starts_with(prefix)) continue;
+    lines.insert(fmt::format("\n  {} {}: --threads {}, target {} ({}){}", hash.substr(0, 12),
+                             EscapeControl(s.task_name), s.key.threads, EscapeControl(s.key.target),
+                             EscapeControl(s.micro_architecture),
+                             s.best ? "" : ", without a candidate that worked (temper db stats)"));
+    if (lines.size() == kListed) break;
+  }
+  if (lines.empty()) return OkStatus();
+  std::string list;
+  for (const std::string& line : lines) list += line;
+  return NotFound("there is no kernel with a hash that starts with " + Quoted(prefix) +
+                  " and a time for what --threads and --target ask for. There are:" + list);
+}
+
 Result<lower::Lowered> Lowered(const KernelView& kernel) {
   auto schedule = schedule::ParseText(kernel.schedule);
   if (!schedule.ok()) return schedule.status().WithContext("its schedule");
@@ -63,6 +85,9 @@ Result<KernelView> FindInStore(db::RecordStore& store, const KernelQuery& query)
   for (const db::KeySummary& s : all) {
     if (s.best) known.emplace(s.key.workload.Hex(), s.task_name);
   }
+  const bool none = std::none_of(known.begin(), known.end(),
+                                 [&](const auto& k) { return k.first.starts_with(query.prefix); });
+  if (none) TEMPER_RETURN_IF_ERROR(KnownOtherwise(store, query.prefix));
   TEMPER_ASSIGN_OR_RETURN(const std::string hash, OnlyMatch(known, query.prefix));
   std::erase_if(all, [&](const auto& s) { return !s.best || s.key.workload.Hex() != hash; });
   // Of several targets this machine's, of several numbers of threads the least, of several numerics

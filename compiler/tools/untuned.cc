@@ -1,5 +1,7 @@
 #include "compiler/tools/untuned.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -82,6 +84,16 @@ std::string StoredModelFor(const Target& target, db::ModelStore& store, const st
       store.GetModel(Fingerprint(target), MicroArchitecture(target), costmodel::kFeaturesVersion);
   if (!found.ok()) {
     warnings->push_back(name + ": " + found.status().message() + "; it is not used");
+    return {};
+  }
+  // One that an earlier version of this program left is no reason to be silent.
+  for (int v = costmodel::kFeaturesVersion - 1; !found->has_value() && v > 0; --v) {
+    auto old = store.GetModel(Fingerprint(target), MicroArchitecture(target), v);
+    if (old.ok() && !old->has_value()) continue;
+    warnings->push_back(fmt::format(
+        "{}: its cost model is of features version {}, this program's is {}: it is not used; tune "
+        "to train a new one",
+        name, v, costmodel::kFeaturesVersion));
     return {};
   }
   return found->has_value() ? std::move((*found)->bytes) : std::string();

@@ -17,8 +17,8 @@ driver::ScheduleChooser UntunedChooser(std::string model = {},
                                        std::vector<std::string>* warnings = nullptr,
                                        te::Numerics numerics = te::kDefaultNumerics);
 
-// The model of a target in a database, empty where there is none; one that is damaged is passed
-// over with a warning.
+// The model of a target in a database, empty where there is none; one that is damaged, or
+// of an earlier features version, is passed over with a warning.
 std::string StoredModelFor(const Target& target, db::ModelStore& store, const std::string& name,
                            std::vector<std::string>* warnings);
 

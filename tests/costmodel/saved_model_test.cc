@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -45,6 +46,7 @@ std::string Refusal(const std::function<void(json&)>& change) {
   Status status = MakeBoostedModel({})->Load(bytes);
   EXPECT_FALSE(status.ok());
   EXPECT_EQ(status.code(), Code::kInvalidArgument) << status.ToString();
+  EXPECT_NE(status.message().find("tune to train"), std::string::npos) << status.ToString();
   return status.message();
 }
 
@@ -99,6 +101,22 @@ TEST(SavedModel, PoisonedTreesAreRefusedBeforeXgboostSeesThem) {
   EXPECT_NE(Refusal([](json& m) { Tree(m)["split_type"][0] = 1; }).find("split_type"),
             std::string::npos)
       << "categories";
+  EXPECT_NE(Refusal([](json& m) {
+              Tree(m)["left_children"][0] =
+                  UINT64_MAX;  // -1, where it is cut to 64 bits with a sign
+              Tree(m)["right_children"][0] = UINT64_MAX;
+            }).find("left_children"),
+            std::string::npos);
+  // Leaves whose sum over trees or stores is infinite, or no number: nothing could be sorted by it.
+  for (double value : {1e38, -1e38, 101.0}) {
+    EXPECT_NE(Refusal([&](json& m) {
+                json& tree = Tree(m);
+                for (size_t i = 0; i < tree["left_children"].size(); ++i) {
+                  if (tree["left_children"][i] == -1) tree["split_conditions"][i] = value;
+                }
+              }).find("leaf"),
+              std::string::npos);
+  }
   for (const char* trust : {"2", "-1", "nan", "0.5x", "", "much"}) {
     EXPECT_NE(Refusal([&](json& m) { m["learner"]["attributes"]["trust"] = trust; }).find("trust"),
               std::string::npos);
@@ -150,7 +168,9 @@ TEST(SavedModel, RandomPoisonNeverCrashes) {
     auto model = MakeBoostedModel({});
     if (!model->Load(SealModel(poisoned)).ok()) continue;
     ++loaded;
-    EXPECT_EQ(model->Predict(programs).size(), 1u);
+    std::vector<double> scores = model->Predict(programs);
+    ASSERT_EQ(scores.size(), 1u);
+    EXPECT_TRUE(std::isfinite(scores[0]));
   }
   EXPECT_GT(loaded, 0);
 }

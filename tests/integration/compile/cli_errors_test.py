@@ -283,6 +283,21 @@ class Errors(unittest.TestCase):
         self.assertIn("cut.db is damaged", done.stderr)
         self.assertNotIn("save what can be read", done.stderr)
 
+    def test_stats_say_why_candidates_failed(self):
+        database = f"{self.folder}/f.db"
+        records = [json.loads(record(i)) for i in range(4)]
+        for number, one in enumerate(records[:3]):
+            one["detail"] = f"a tile of {number}x16 spills"
+        records[3].update(outcome="crashed", detail="ended by signal 11 (SIGSEGV)\x1b[2J")
+        lines = self.file("f.jsonl", "".join(json.dumps(r) + "\n" for r in records).encode())
+        self.assertEqual(self.temper("db", "import", "--db", database, lines).returncode, 0)
+        text = self.temper("db", "stats", "--db", database).stdout
+        self.assertRegex(text, r"build_failed +3\n +3  a tile of NxN spills\n")
+        self.assertRegex(text, r"crashed +1\n +1  ended by signal N \(SIGSEGV\)\\x1b\[NJ\n")
+        shown = json.loads(self.temper("db", "stats", "--db", database, "--json").stdout)
+        self.assertEqual(shown["reasons"]["build_failed"],
+                         [{"reason": "a tile of NxN spills", "records": 3}])
+
     def test_import_refuses_records_without_a_schedule(self):
         bad = json.loads(record(1))
         bad["schedule"] = "garbage"

@@ -79,6 +79,13 @@ class Inspect(unittest.TestCase):
         self.assertEqual(found["asm"], shown["asm"])
         text = run("inspect", "--db", database, "--kernel", shown["workload"][:10]).stdout
         self.assertIn("the best of 1 trials, by w", text)
+        # What is known for others than were asked for is named.
+        for flags in [["--threads", "2"], ["--target", "x86-64-v3"]]:
+            error = run("inspect", "--db", database, "--kernel", shown["workload"][:10], *flags,
+                        expect=1).stderr
+            self.assertIn("--threads 1, target " + shown["fingerprint"], error)
+        error = run("inspect", "--db", database, "--kernel", "0" * 64, expect=1).stderr
+        self.assertIn(shown["workload"] + " a task", error)
         run("inspect", self.model, "--schedules", "--db", database)
         known = json.loads(run("query", "--db", database, "--json").stdout.splitlines()[-1])
         for key in ["workload", "target", "best_us", "gflops", "trials", "schedule", "worker",
