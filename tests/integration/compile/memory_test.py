@@ -87,7 +87,28 @@ def measure(kind, megabytes, external):
         return peak_megabytes(path, f"{folder}/model.so")
 
 
+def save_small_kernels(path, count):
+    """A chain of products, each with a matrix of its own: a kernel call and a weight for each."""
+    turn = np.roll(np.eye(8, dtype=np.float32), 1, axis=1)
+    nodes = [helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"]) for i in range(count)]
+    weights = [helper.make_tensor(f"w{i}", TensorProto.FLOAT, [8, 8],
+                                  (turn * np.float32(1 + i / count)).tobytes(), raw=True)
+               for i in range(count)]
+    graph = helper.make_graph(
+        nodes, "small", [helper.make_tensor_value_info("x0", TensorProto.FLOAT, [8])],
+        [helper.make_tensor_value_info(f"x{count}", TensorProto.FLOAT, [8])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, path)
+    return os.path.getsize(path) / 2**20
+
+
 class Memory(unittest.TestCase):
+    def test_many_small_kernels(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/model.onnx"
+            size = save_small_kernels(path, 30_000)
+            self.assertLess(peak_megabytes(path, f"{folder}/model.so"), 3 * size + 300)
+
     def test_three_times_the_model(self):
         size = 192
         for kind in KINDS:
