@@ -2,36 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "compiler/import/attribute_list.h"
+
 namespace temper::importer {
 namespace {
 
 using graph::Attribute;
-
-enum Type {
-  kFloat = 1,
-  kInt,
-  kString,
-  kTensor,
-  kGraph,
-  kFloats,
-  kInts,
-  kStrings,
-  kGraphs = 10,
-  kSparse = 11
-};
-
-// Models of IR version 1 do not say the type.
-int TypeOf(const onnx::AttributeProto& a) {
-  if (a.has_type() && a.type() != 0) return a.type();
-  if (a.has_f()) return kFloat;
-  if (a.has_i()) return kInt;
-  if (a.has_s()) return kString;
-  if (a.has_t()) return kTensor;
-  if (a.has_g()) return kGraph;
-  if (a.floats_size() > 0) return kFloats;
-  if (a.strings_size() > 0) return kStrings;
-  return kInts;
-}
 
 // Attributes that are numbers of element types, which become names.
 bool IsElementType(const std::string& op, const std::string& attribute) {
@@ -42,26 +18,28 @@ bool IsElementType(const std::string& op, const std::string& attribute) {
 
 Result<Attribute> ReadAttribute(const onnx::AttributeProto& a, TensorReader& reader) {
   switch (TypeOf(a)) {
-    case kFloat:
+    case AttributeType::kFloat:
       return Attribute(a.f());
-    case kInt:
+    case AttributeType::kInt:
       return Attribute(static_cast<int64_t>(a.i()));
-    case kString:
+    case AttributeType::kString:
       return Attribute(a.s());
-    case kFloats:
+    case AttributeType::kFloats:
       return Attribute(std::vector<float>(a.floats().begin(), a.floats().end()));
-    case kInts:
+    case AttributeType::kInts:
+    case AttributeType::kUnknown:
       return Attribute(std::vector<int64_t>(a.ints().begin(), a.ints().end()));
-    case kStrings:
+    case AttributeType::kStrings:
       return Attribute(std::vector<std::string>(a.strings().begin(), a.strings().end()));
-    case kTensor: {
+    case AttributeType::kTensor: {
       TEMPER_ASSIGN_OR_RETURN(graph::Tensor tensor, reader.Read(a.t()));
       return Attribute(std::move(tensor));
     }
-    case kSparse:
+    case AttributeType::kSparseTensor:
       return Unimplemented("sparse tensors are not supported");
     default:
-      return Unimplemented(fmt::format("attributes of type {} are not supported", TypeOf(a)));
+      return Unimplemented(
+          fmt::format("attributes of type {} are not supported", static_cast<int>(TypeOf(a))));
   }
 }
 
@@ -72,6 +50,27 @@ namespace {
 Status Add(const std::string& name, Attribute value, graph::Attributes* attributes) {
   if (attributes->emplace(name, std::move(value)).second) return OkStatus();
   return InvalidArgument(fmt::format("attribute '{}' is there twice", name));
+}
+
+bool Holds(const Attribute& value, AttributeType type) {
+  switch (type) {
+    case AttributeType::kFloat:
+      return std::holds_alternative<float>(value);
+    case AttributeType::kInt:  // element types are names by now
+      return std::holds_alternative<int64_t>(value) || std::holds_alternative<std::string>(value);
+    case AttributeType::kString:
+      return std::holds_alternative<std::string>(value);
+    case AttributeType::kTensor:
+      return std::holds_alternative<graph::Tensor>(value);
+    case AttributeType::kFloats:
+      return std::holds_alternative<std::vector<float>>(value);
+    case AttributeType::kInts:
+      return std::holds_alternative<std::vector<int64_t>>(value);
+    case AttributeType::kStrings:
+      return std::holds_alternative<std::vector<std::string>>(value);
+    default:
+      return false;
+  }
 }
 
 // A number for an element type becomes its name.
@@ -88,7 +87,7 @@ Status NameType(Attribute* value) {
 
 Status ReadInto(const onnx::AttributeProto& a, TensorReader& reader,
                 const graph::Attributes* arguments, graph::Attributes* attributes) {
-  if (TypeOf(a) == kGraph || TypeOf(a) == kGraphs) return OkStatus();
+  if (TypeOf(a) == AttributeType::kGraph || TypeOf(a) == AttributeType::kGraphs) return OkStatus();
   if (a.ref_attr_name().empty()) {
     TEMPER_ASSIGN_OR_RETURN(Attribute value, ReadAttribute(a, reader));
     return Add(a.name(), std::move(value), attributes);
@@ -97,7 +96,12 @@ Status ReadInto(const onnx::AttributeProto& a, TensorReader& reader,
     return InvalidArgument("it refers to an attribute of a function, but is in none");
   }
   const auto given = arguments->find(a.ref_attr_name());
-  return given == arguments->end() ? OkStatus() : Add(a.name(), given->second, attributes);
+  if (given == arguments->end()) return OkStatus();
+  if (a.type() != 0 && !Holds(given->second, TypeOf(a))) {
+    return InvalidArgument(
+        fmt::format("the function's attribute '{}' is of another type", a.ref_attr_name()));
+  }
+  return Add(a.name(), given->second, attributes);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "compiler/graph/control_flow.h"
 #include "compiler/graph/infer/infer.h"
 #include "compiler/graph/op_list.h"
+#include "compiler/import/attribute_list.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/control_flow.h"
 #include "compiler/import/open_extents.h"
@@ -196,6 +197,11 @@ Status GraphBuilder::AddNode(const onnx::NodeProto& node, const std::string& nam
                     named(), kMaxNodes));
   }
   const bool own = IsOnnx(node.domain());
+  if (own && FindFunction(node) == nullptr &&
+      graph::FindOutsideOp(graph().outside_ops().get(), "", node.op_type()) == nullptr) {
+    const Status checked = CheckAttributes(node, scope.opset);
+    if (!checked.ok()) return checked.WithContext(named());
+  }
   if (own && IsSequenceOperator(node.op_type())) return AddSequence(node, name, scope);
   std::vector<int> inputs;
   for (const std::string& input : node.input()) {
