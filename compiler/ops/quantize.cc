@@ -82,7 +82,8 @@ Status BuildDequantizeLinear(Emitter& e) {
   return OkStatus();
 }
 
-// To uint8, with the range of the data and zero.
+// To uint8, with the range of the data and zero. Data of zeros has the scale 1, as ONNX Runtime
+// gives it: ONNX's formula would divide by the scale 0.
 Status BuildDynamicQuantizeLinear(Emitter& e) {
   const int x = e.Input(0);
   const graph::Shape shape = e.shape(x);
@@ -99,7 +100,8 @@ Status BuildDynamicQuantizeLinear(Emitter& e) {
   auto bottom = [&] { return tir::Min(e.ReadTensor(low, {}), zero); };
   const int scale = e.AddPoints({}, ".scale", [&](const Indices&) {
     const Expr top = tir::Max(e.ReadTensor(high, {}), zero);
-    return tir::Div(top - bottom(), Number(type, 255));
+    const Expr range = top - bottom();
+    return tir::Select(tir::Eq(range, zero), Number(type, 1), tir::Div(range, Number(type, 255)));
   });
   const int point = e.AddPoints({}, ".zero", [&](const Indices&) {
     const Expr step = e.ReadTensor(scale, {});
