@@ -5,26 +5,40 @@
 #include "compiler/graph/eval/eval.h"
 
 namespace temper::graph {
+namespace {
+
+bool IsOnlyReader(const Graph& graph, int node, int value) {
+  const auto& uses = graph.value(value).uses;
+  return !graph.IsOutput(value) &&
+         std::all_of(uses.begin(), uses.end(), [&](const Use& u) { return u.node == node; });
+}
+
+}  // namespace
 
 Status RunFoldConstants(Graph& graph) {
   int64_t constant_bytes = 0;
   for (int id = 0; id < graph.value_count(); ++id) {
     if (graph.value(id).IsConstant()) constant_bytes += graph.value(id).constant->bytes();
   }
-  int64_t growth_left = kMaxGrowthBytes;
+  int64_t growth_left = kMaxFoldedBytes + constant_bytes;
   int64_t work_left = kMaxGrowthBytes + 16 * constant_bytes;
   const std::vector<int> order = graph.order();
   for (int id : order) {
     const Node& node = graph.node(id);
-    int64_t operand_bytes = 0;
+    int64_t operand_bytes = 0, freed_bytes = 0;  // freed: nobody else reads them
+    std::vector<int> seen;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const Tensor* tensor = graph.ConstantInput(node, i);
-      if (tensor != nullptr) operand_bytes += tensor->bytes();
+      if (tensor == nullptr) continue;
+      operand_bytes += tensor->bytes();
+      if (std::find(seen.begin(), seen.end(), node.inputs[i]) != seen.end()) continue;
+      seen.push_back(node.inputs[i]);
+      if (IsOnlyReader(graph, id, node.inputs[i])) freed_bytes += tensor->bytes();
     }
     if (operand_bytes > work_left) continue;
-    TEMPER_ASSIGN_OR_RETURN(const auto bytes, FoldNode(graph, id, operand_bytes + growth_left));
+    TEMPER_ASSIGN_OR_RETURN(const auto bytes, FoldNode(graph, id, freed_bytes + growth_left));
     if (!bytes || *bytes == 0) continue;
-    growth_left -= std::max<int64_t>(0, *bytes - operand_bytes);
+    growth_left -= std::max<int64_t>(0, *bytes - freed_bytes);
     work_left -= operand_bytes + *bytes;
   }
   return OkStatus();

@@ -3,9 +3,10 @@
 //   c = Mul(2, 3); y = Add(x, c)
 //   y = Add(x, 6)
 //
-// Results larger than their operands are kept only up to a bound (kMaxGrowthBytes in all), so that
-// a few bytes of model cannot fill the memory; and what is read is bounded by a multiple of the
-// model's constants, so that it cannot take forever.
+// Results are kept only as long as they add no more to the memory than the model's constants and
+// kMaxFoldedBytes; an operand that nothing else reads makes room for its result. So a few bytes of
+// model cannot fill the memory; and what is read is bounded by a multiple of the model's constants,
+// so that it cannot take forever.
 #pragma once
 
 #include "base/status.h"
@@ -13,6 +14,8 @@
 
 namespace temper::graph {
 
+inline constexpr int64_t kMaxFoldedBytes = int64_t{1} << 26;
+// Of a result that another pass may make.
 inline constexpr int64_t kMaxGrowthBytes = int64_t{1} << 30;
 
 Status RunFoldConstants(Graph& graph);
