@@ -30,7 +30,7 @@ class WatchedFolder : public OutputFolder {
       : folder_(std::move(folder)), path_(folder_->path()) {
     sigemptyset(&signals_);
     sigaddset(&signals_, kStop);
-    for (int signal : {SIGINT, SIGTERM}) {
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
       if (!Ignored(signal)) sigaddset(&signals_, signal);
     }
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);

@@ -17,9 +17,10 @@ int CheckOutput(std::string_view verb, const std::string& path,
                 const std::vector<std::string>& inputs);
 
 // A private folder beside a result, to make it in and rename it from. It is removed with this
-// object, and before SIGINT or SIGTERM ends the process: until then a thread waits for those two,
-// which are blocked in the calling thread and in threads that it starts meanwhile. A signal that
-// was ignored stays so. REQUIRES: the only such object of the process; destroyed by its maker.
+// object, and before SIGINT, SIGTERM, SIGHUP or SIGQUIT ends the process: until then a thread waits
+// for those, which are blocked in the calling thread and in threads that it starts meanwhile. A
+// signal that was ignored stays so. REQUIRES: the only such object of the process; destroyed by its
+// maker.
 class OutputFolder {
  public:
   static Result<std::unique_ptr<OutputFolder>> Create(const std::string& output);

@@ -265,7 +265,7 @@ class Errors(unittest.TestCase):
         path = self.file("long.onnx", b.model("long").SerializeToString())
         folder = f"{self.folder}/results"
         os.mkdir(folder)
-        for end in [signal.SIGINT, signal.SIGTERM]:
+        for end in [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]:
             done = subprocess.Popen([TEMPER, "compile", path, "-o", f"{folder}/m.so"])
             while not os.listdir(folder) and done.poll() is None:
                 time.sleep(0.01)
