@@ -14,7 +14,7 @@
 
 namespace temper::graph {
 
-inline constexpr int64_t kMaxFoldedBytes = int64_t{1} << 26;
+inline constexpr int64_t kMaxFoldedBytes = int64_t{48} << 20;
 // Of a result that another pass may make.
 inline constexpr int64_t kMaxGrowthBytes = int64_t{1} << 30;
 

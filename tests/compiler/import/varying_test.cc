@@ -163,11 +163,13 @@ TEST(VaryingTest, NodesReadWhatOnlyTheRunKnowsTheExtentsOf) {
   // A result that nothing reads is the operator's own.
   Model alone;
   alone.Input("x", {2, 3}).Output("i");
-  SetInt(alone.Node("NonZero", {"x"}, {"i"}), graph::kRoom, 7);  // means nothing in a file
+  onnx::NodeProto& node = alone.Node("NonZero", {"x"}, {"i"});
   g = alone.Import();
   ASSERT_TRUE(g.ok()) << g.status().message();
   EXPECT_EQ(Ops(*g), "NonZero");
   EXPECT_FALSE(g->type(g->outputs()[0]).IsStatic());
+  SetInt(node, graph::kRoom, 7);  // an attribute of ours
+  ExpectError(alone.Import().status(), "NonZero 'n_i': attribute 'room' is none of");
 }
 
 }  // namespace
