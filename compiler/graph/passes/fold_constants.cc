@@ -13,6 +13,15 @@ bool IsOnlyReader(const Graph& graph, int node, int value) {
          std::all_of(uses.begin(), uses.end(), [&](const Use& u) { return u.node == node; });
 }
 
+// Those that no kernel computes.
+bool MakesFromNothing(const Node& node) {
+  for (const char* op : {"ConstantOfShape", "EyeLike", "Range", "HannWindow", "HammingWindow",
+                         "BlackmanWindow", "MelWeightMatrix"}) {
+    if (node.Is(op)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status RunFoldConstants(Graph& graph) {
@@ -21,6 +30,7 @@ Status RunFoldConstants(Graph& graph) {
     if (graph.value(id).IsConstant()) constant_bytes += graph.value(id).constant->bytes();
   }
   int64_t growth_left = kMaxFoldedBytes + constant_bytes;
+  int64_t fills_left = kMaxGrowthBytes;  // what must be computed now
   int64_t work_left = kMaxGrowthBytes + 16 * constant_bytes;
   const std::vector<int> order = graph.order();
   for (int id : order) {
@@ -36,9 +46,10 @@ Status RunFoldConstants(Graph& graph) {
       if (IsOnlyReader(graph, id, node.inputs[i])) freed_bytes += tensor->bytes();
     }
     if (operand_bytes > work_left) continue;
-    TEMPER_ASSIGN_OR_RETURN(const auto bytes, FoldNode(graph, id, freed_bytes + growth_left));
+    int64_t& left = MakesFromNothing(node) ? fills_left : growth_left;
+    TEMPER_ASSIGN_OR_RETURN(const auto bytes, FoldNode(graph, id, freed_bytes + left));
     if (!bytes || *bytes == 0) continue;
-    growth_left -= std::max<int64_t>(0, *bytes - freed_bytes);
+    left -= std::max<int64_t>(0, *bytes - freed_bytes);
     work_left -= operand_bytes + *bytes;
   }
   return OkStatus();

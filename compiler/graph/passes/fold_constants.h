@@ -5,8 +5,9 @@
 //
 // Results are kept only as long as they add no more to the memory than the model's constants and
 // kMaxFoldedBytes; an operand that nothing else reads makes room for its result. So a few bytes of
-// model cannot fill the memory; and what is read is bounded by a multiple of the model's constants,
-// so that it cannot take forever.
+// model cannot fill the memory. What no kernel computes, such as ConstantOfShape, has a bound of
+// its own, kMaxGrowthBytes. What is read is bounded by a multiple of the model's constants, so that
+// it cannot take forever.
 #pragma once
 
 #include "base/status.h"

@@ -26,6 +26,15 @@ TEST(FoldConstantsTest, GrowthIsBounded) {
   EXPECT_EQ(Ops(graph), "ConstantOfShape");
 }
 
+// Light models have weights made by ConstantOfShape, and no kernel computes it.
+TEST(FoldConstantsTest, FillsMayBeLarger) {
+  Graph graph;
+  const int shape = IntsConstant(graph, "s", {kMaxFoldedBytes / 2});  // floats
+  graph.AddOutput(Op(graph, "ConstantOfShape", {shape}, "y"), "y");
+  ExpectOk(RunFoldConstants(graph));
+  EXPECT_TRUE(graph.order().empty());
+}
+
 // Each result is as large as its two operands, which are one value: it grows all the same.
 TEST(FoldConstantsTest, DoublingIsBounded) {
   Graph graph;
