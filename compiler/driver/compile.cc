@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "compiler/codegen/codegen.h"
@@ -85,11 +87,17 @@ void ReturnFreeMemory() {
 #endif
 }
 
-CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>& chosen,
-                     const codegen::ModulePlan& plan) {
+// What a report says that differs from kernel to kernel, taken out of the model, and which workload
+// each kernel has: AddWorkloads says the rest, which takes more room.
+struct ReportDraft {
   CompileReport report;
+  std::vector<int> workloads;  // one a kernel; -1: none
+};
+
+ReportDraft DraftReport(ModelKernels model, const codegen::ModulePlan& plan) {
+  ReportDraft draft;
+  CompileReport& report = draft.report;
   report.weight_bytes = plan.weight_bytes;
-  report.constants = model.constants;
   report.distinct_kernels = static_cast<int>(model.workloads.size());
   for (size_t i = 0; i < plan.specializations.size(); ++i) {
     const codegen::ModuleSpecialization& planned = plan.specializations[i];
@@ -103,28 +111,36 @@ CompileReport Report(const ModelKernels& model, const std::vector<ChosenKernel>&
       (k < required ? s.inputs : s.optional).emplace_back(input.name, input.shape);
     }
     const std::vector<const ModelKernel*> kernels = AllKernels(model.specializations[i]);
+    report.kernels.reserve(report.kernels.size() + kernels.size());
     for (size_t k = 0; k < kernels.size(); ++k) {
       const ModelKernel& kernel = *kernels[k];
-      const codegen::ModuleStep& step = planned.steps[k];
       KernelReport& r = report.kernels.emplace_back();
       r.specialization = static_cast<int>(i);
       r.nodes = kernel.nodes;
-      if (kernel.workload < 0) {
-        r.name = kernel.call ? kernel.call->op : kernel.control_op;
-        r.bytes = step.bytes;
-        continue;
-      }
-      const codegen::ModuleKernel& called = plan.kernels[kernel.workload];
-      r.name = model.workloads[kernel.workload].name;
-      r.workload = called.workload;
-      r.source = chosen[kernel.workload].level;
-      r.schedule = called.schedule;
-      r.expected_us = called.expected_us;
-      r.flops = called.flops;
-      r.bytes = called.bytes;
+      draft.workloads.push_back(kernel.workload);
+      if (kernel.workload >= 0) continue;
+      r.name = kernel.call ? kernel.call->op : kernel.control_op;
+      r.bytes = planned.steps[k].bytes;
     }
   }
-  return report;
+  return draft;
+}
+
+void AddWorkloads(ReportDraft& draft, const std::vector<ChosenKernel>& chosen,
+                  const codegen::ModulePlan& plan) {
+  for (size_t i = 0; i < draft.workloads.size(); ++i) {
+    if (draft.workloads[i] < 0) continue;
+    const auto workload = static_cast<size_t>(draft.workloads[i]);
+    const codegen::ModuleKernel& called = plan.kernels[workload];
+    KernelReport& r = draft.report.kernels[i];
+    r.name = plan.workloads[workload].name;
+    r.workload = called.workload;
+    r.source = chosen[workload].level;
+    r.schedule = called.schedule;
+    r.expected_us = called.expected_us;
+    r.flops = called.flops;
+    r.bytes = called.bytes;
+  }
 }
 
 }  // namespace
@@ -171,15 +187,19 @@ Result<CompileReport> Compile(const std::string& model_path, const std::string& 
     TEMPER_RETURN_IF_ERROR(
         WriteWeights(parts.weights, parts.plan.weight_bytes, kParts, temp, objects.back()));
   }
-  // The linker reads and writes the weights in memory: what they were made from goes before.
+  // The linker reads and writes the weights in memory: what they were made from goes before, and
+  // what lists the steps.
   parts.weights.clear();
+  ReportDraft draft = DraftReport(std::move(model), parts.plan);
+  parts.plan.specializations.clear();
   ReturnFreeMemory();
   const std::string linked = temp + "/model.so";
   TEMPER_RETURN_IF_ERROR(codegen::LinkShared(objects, linked));
   TEMPER_RETURN_IF_ERROR(Seal(linked));
   TEMPER_RETURN_IF_ERROR(PutInPlace(linked, output));
 
-  CompileReport report = Report(model, chosen, parts.plan);
+  AddWorkloads(draft, chosen, parts.plan);
+  CompileReport report = std::move(draft.report);
   report.warnings = std::move(warnings);
   report.seconds = clock.NowSeconds() - start;
   return report;
