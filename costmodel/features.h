@@ -14,7 +14,7 @@ namespace temper::costmodel {
 
 // Grows when the meaning of any feature changes, or the prior, whose scores a model corrects:
 // stored models of another version are refused.
-inline constexpr int kFeaturesVersion = 7;
+inline constexpr int kFeaturesVersion = 8;
 
 inline constexpr int kBuffersDescribed = 4;  // the most used ones of a store
 inline constexpr int kBufferFeatures = 18;   // of each

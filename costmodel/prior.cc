@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "costmodel/pages.h"
 #include "costmodel/per_thread.h"
 #include "costmodel/torn_lines.h"
 
@@ -369,6 +370,7 @@ StoreEstimate EstimateStore(const StoreView& s, const Target& target, int thread
     const double issued = trips * e.body_instructions + conditions * c.condition_instructions;
     cycles += conditions > 0 ? std::max(0.0, issued / c.issue_width - trips * body_cycles) : 0;
   }
+  cycles += PagesRevisited(s, c.kept_pages) * c.page_cycles;
 
   const PerThread nest(s, threads);
   auto capacity = [](double share, int64_t bytes) { return share * static_cast<double>(bytes); };

@@ -13,6 +13,8 @@
 // caches, as measurements have it, worker/runner/cold_constants.h; in one whose constants are warm
 // they are in the third level), activations were just written.
 //
+// A store that is in another page with each body, or every other, waits for it (pages.h).
+//
 // Padding that is read in place costs conditions: one for each result of a tile and step of its
 // window, in the instructions that the arithmetic leaves; few of them are kept in registers. A long
 // body takes longer than its instructions say, and rows a power of two apart fill few sets of a
@@ -81,6 +83,8 @@ struct PriorConstants {
   double shared_cache_share = 0.4;     // of one that other cores and programs use too
   double first_miss_cycles = 4;        // of entering a nest: a line from L2
   double written_ways = 1.5;           // of a written line
+  double kept_pages = 64;              // whose translations a core keeps
+  double page_cycles = 20;             // of storing into another one
   double fork_us = 0.5;                // of a parallel loop, besides two handoffs
   double cold_bytes = 1 << 20;         // constants from so many on come from memory, unless warm
 };

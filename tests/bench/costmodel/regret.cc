@@ -32,6 +32,8 @@ using costmodel::PriorConstants;
 const std::map<std::string, double PriorConstants::*> kConstants = {
     {"conflict", &PriorConstants::conflict},
     {"shown", &PriorConstants::shown},
+    {"kept_pages", &PriorConstants::kept_pages},
+    {"page_cycles", &PriorConstants::page_cycles},
     {"window", &PriorConstants::window},
     {"memory_ns", &PriorConstants::memory_ns},
     {"torn_ns", &PriorConstants::torn_ns},
