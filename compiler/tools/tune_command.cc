@@ -20,6 +20,7 @@
 #include "compiler/tools/console.h"
 #include "compiler/tools/model_flags.h"
 #include "compiler/tools/tune_table.h"
+#include "compiler/wire/measurable.h"
 #include "compiler/wire/wire_program.h"
 #include "compiler/wire/wire_target.h"
 #include "tuner/client/client.h"
@@ -264,12 +265,21 @@ int Tune(const TuneFlags& flags, bool target_given) {
   std::random_device random;
   request.set_request_id(fmt::format("{:08x}{:08x}{:08x}", random(), random(), random()));
   for (const driver::TuningTask& task : *tasks) {
+    if (const Status fits = wire::CheckMeasurable(task.program); !fits.ok()) {
+      Warn(EscapeControl(task.name) + " is not tuned: " + fits.message());
+      continue;
+    }
     proto::TaskSpec* spec = request.add_tasks();
     spec->set_name(task.name.substr(0, 200));
     spec->set_weight(task.weight);
     spec->set_warm_constants(task.constants == Constants::kWarm);
     *spec->mutable_workload() = wire::ToProto(task.program);
     for (const std::string& node : task.nodes) spec->add_nodes(node);
+  }
+  if (request.tasks_size() == 0 && !tasks->empty()) {
+    return Fail(
+        ResourceExhausted("no kernel of the model can be measured: each is too large; "
+                          "`temper compile` chooses schedules without"));
   }
   if (request.seconds() > 0) {
     // What starting took and stopping will take is a part of the user's time.

@@ -4,9 +4,11 @@
 
 #include <cmath>
 
+#include "base/text.h"
 #include "compiler/schedule/text.h"
 #include "compiler/te/canonical.h"
 #include "compiler/te/constants.h"
+#include "compiler/wire/measurable.h"
 #include "compiler/wire/wire_program.h"
 #include "compiler/wire/wire_target.h"
 #include "costmodel/features.h"
@@ -59,6 +61,8 @@ Result<std::unique_ptr<Job>> MakeJob(const proto::SubmitJobRequest& request, con
     }
     auto program = wire::FromProto(spec.workload());
     if (!program.ok()) return program.status().WithContext(where);
+    TEMPER_RETURN_IF_ERROR(
+        wire::CheckMeasurable(*program).WithContext(where + ", " + EscapeControl(spec.name())));
     JobTask task;
     task.name = spec.name();
     task.program = te::Canonicalize(*program);

@@ -397,8 +397,14 @@ void Pipeline::MeasureGroup(Servant& runner, std::set<uint64_t>& prepared, Group
       bool good = answer.outcome == Outcome::kOk && reply.timings_size() == 1 &&
                   reply.timings(0).outcome() == proto::OUTCOME_OK;
       if (!good) {
-        if (reply.timings_size() == 1) message = reply.timings(0).message();
-        return FinishAll(group, Outcome::kInfrastructure, "the reference kernel: " + message);
+        // What does not fit this machine is no fault of the worker, which has to serve others.
+        bool memory = answer.outcome == Outcome::kOutOfMemory;
+        if (answer.outcome == Outcome::kOk && reply.timings_size() == 1) {
+          message = reply.timings(0).message();
+          memory = reply.timings(0).outcome() == proto::OUTCOME_OUT_OF_MEMORY;
+        }
+        return FinishAll(group, memory ? Outcome::kOutOfMemory : Outcome::kInfrastructure,
+                         "the reference kernel: " + message);
       }
       prepared.insert(reference->key);
     }

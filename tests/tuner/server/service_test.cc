@@ -210,6 +210,19 @@ class ServiceTest : public ::testing::Test {
   std::unique_ptr<TuningService> service_;
 };
 
+TEST_F(ServiceTest, AWorkloadThatNoWorkerCanHoldIsRefusedByName) {
+  proto::SubmitJobRequest request = JobRequest();
+  request.mutable_tasks(1)->set_name("vast");
+  *request.mutable_tasks(1)->mutable_workload() =
+      wire::ToProto(te::Canonicalize(MatmulBiasRelu(1 << 16, 1 << 16, 1 << 16)));
+  RegisterWorker();  // says which target
+  const Status status = service_->SubmitJob(request).status();
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  for (const char* word : {"task 1", "vast", "51.5 GB", "8.6 GB"}) {
+    EXPECT_NE(status.message().find(word), std::string::npos) << status.message();
+  }
+}
+
 TEST_F(ServiceTest, AJobRunsToItsEndAndEveryTrialIsRecorded) {
   uint64_t worker = RegisterWorker();
   std::string job = Submit();
