@@ -85,9 +85,10 @@ double PieceRate(double seconds, double quantile, const Clock& clock,
   return rates[at];
 }
 
-// The time in which another core sees what this one wrote and answers; the quickest of a few.
+// The time in which another core sees what this one wrote and answers; the quickest of many short
+// tries, since on a busy machine both threads run at the same time for moments only.
 double HandoffSeconds(const Clock& clock) {
-  constexpr int kRounds = 100, kTries = 20;
+  constexpr int kRounds = 20, kTries = 100;
   std::atomic<int> ball{0};
   // Even numbers are this thread's to raise, odd ones the other's. Where both share a core the
   // waiting one gives way.
@@ -232,14 +233,17 @@ Rates MeasureRates(const Target& machine, const Clock& clock) {
       best->gbytes[i] = std::max(best->gbytes[i], measured.gbytes[i]);
     }
   };
-  RateMeter alone(machine, 1, machine.vector_bits, clock);
-  RateMeter together(machine, rates.cores, machine.vector_bits, clock);
   double handoff = kMostHandoffSeconds;
-  for (int i = 0; i < kTries; ++i) {
-    raise(&one, alone.MeasureReads());
-    if (rates.cores == 1) continue;
-    raise(&all, together.MeasureReads());
-    handoff = std::min(handoff, HandoffSeconds(clock));
+  {  // one meter at a time: each holds several times the last-level cache
+    RateMeter alone(machine, 1, machine.vector_bits, clock);
+    for (int i = 0; i < kTries; ++i) raise(&one, alone.MeasureReads());
+  }
+  if (rates.cores > 1) {
+    RateMeter together(machine, rates.cores, machine.vector_bits, clock);
+    for (int i = 0; i < kTries; ++i) {
+      raise(&all, together.MeasureReads());
+      handoff = std::min(handoff, HandoffSeconds(clock));
+    }
   }
   // A core alone is no slower than its share beside others, and all together no slower than one.
   auto whole = [&](double core, double of_all) {
