@@ -23,7 +23,8 @@ double IterationsInside(const StoreView& s, size_t level) {
 Level Before(const AccessView& a, const Target& target, double workers,
              const PriorConstants& constants) {
   if (a.constant) {
-    return !a.warm && a.buffer_bytes >= constants.cold_bytes ? Level::kMemory : Level::kL3;
+    const bool warm = a.warm && constants.trust_warm > 0;
+    return !warm && a.buffer_bytes >= constants.cold_bytes ? Level::kMemory : Level::kL3;
   }
   if (a.buffer_bytes <= 0.5 * static_cast<double>(target.l2_bytes) * workers) return Level::kL2;
   bool shared = a.buffer_bytes <= 0.5 * static_cast<double>(target.l3_bytes);
@@ -338,7 +339,8 @@ double UnaskedStream(const StoreView& s, const Body& body, const StoreEstimate& 
   if (stream == s.accesses.end()) return 0;
   // Of a long body's lines, all asked for at its start, the last ones come late. Where they come
   // from memory that is not seen.
-  const bool burst = stream->warm && stream->footprint[body.first].lines > c.burst_lines;
+  const bool burst =
+      stream->warm && c.trust_warm > 0 && stream->footprint[body.first].lines > c.burst_lines;
   const bool asked =
       stream->ahead_bytes >= c.near_bytes && stream->ahead_bytes <= c.far_bytes && !burst;
   return asked ? 0 : c.unasked * e.l3_us;

@@ -10,8 +10,10 @@
 //
 // A kernel is taken to stand in a model: what it touches first comes from where the model left it.
 // Constants were pushed out by other kernels' (in a large model from a megabyte on out of all
-// caches, as measurements have it, worker/runner/cold_constants.h; in one whose constants are warm
-// they are in the third level), activations were just written.
+// caches, as measurements have it, worker/runner/cold_constants.h), activations were just written.
+// Where measurements find constants warm the estimate is the same unless `trust_warm` is set: what
+// is good for weights from memory was measured to be good for warm ones too, and the other way
+// round not (docs/decisions.md).
 //
 // A store that is in another page with each body, or every other, waits for it (pages.h).
 //
@@ -86,7 +88,8 @@ struct PriorConstants {
   double kept_pages = 64;              // whose translations a core keeps
   double page_cycles = 20;             // of storing into another one
   double fork_us = 0.5;                // of a parallel loop, besides two handoffs
-  double cold_bytes = 1 << 20;         // constants from so many on come from memory, unless warm
+  double cold_bytes = 1 << 20;         // constants from so many on come from memory
+  double trust_warm = 0;               // above 0: warm ones from the third level
 };
 
 StoreEstimate EstimateStore(const StoreView& store, const Target& target, int threads,
