@@ -48,6 +48,9 @@ class ControlFlow {
     if (body->output_size() < static_cast<int>(carried) + 1) {
       return u_.Error("its body has too few outputs");
     }
+    for (size_t i = 2; i < inputs; ++i) {
+      if (!u_.Has(i)) return u_.Error(fmt::format("input {} is missing", i));
+    }
     int64_t trips = -1;  // only known at run time
     if (const graph::Tensor* count = u_.Has(0) ? Constant(u_.Input(0)) : nullptr) {
       if (count->size() != 1 || !IsInt(count->dtype))

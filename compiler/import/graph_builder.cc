@@ -76,14 +76,15 @@ const onnx::FunctionProto* GraphBuilder::FindFunction(const onnx::NodeProto& nod
 
 void GraphBuilder::CollectUnknown(const NodeList& nodes,
                                   std::map<std::string, std::pair<int, std::string>>& unknown,
-                                  std::unordered_set<const onnx::FunctionProto*>& seen) const {
+                                  std::unordered_set<const onnx::FunctionProto*>& seen,
+                                  std::vector<const onnx::FunctionProto*>& called) const {
   for (int n = 0; n < nodes.size(); ++n) {
     const onnx::NodeProto& node = nodes.Get(n);
     for (const onnx::AttributeProto& attribute : node.attribute()) {
-      if (attribute.has_g()) CollectUnknown(attribute.g().node(), unknown, seen);
+      if (attribute.has_g()) CollectUnknown(attribute.g().node(), unknown, seen, called);
     }
     if (const onnx::FunctionProto* function = FindFunction(node)) {
-      if (seen.insert(function).second) CollectUnknown(function->node(), unknown, seen);
+      if (seen.insert(function).second) called.push_back(function);
       continue;
     }
     const std::string domain = Domain(node.domain());
@@ -100,7 +101,13 @@ void GraphBuilder::CollectUnknown(const NodeList& nodes,
 Status GraphBuilder::CheckOperators(const NodeList& nodes) const {
   std::map<std::string, std::pair<int, std::string>> unknown;  // operator -> count, names
   std::unordered_set<const onnx::FunctionProto*> seen;
-  CollectUnknown(nodes, unknown, seen);
+  std::vector<const onnx::FunctionProto*> called;
+  CollectUnknown(nodes, unknown, seen, called);
+  while (!called.empty()) {
+    const onnx::FunctionProto* function = called.back();
+    called.pop_back();
+    CollectUnknown(function->node(), unknown, seen, called);
+  }
   if (unknown.empty()) return OkStatus();
   std::string text;
   for (const auto& [op, uses] : unknown) {

@@ -159,9 +159,11 @@ class GraphBuilder {
                                    const Scope& scope);
   // A node that makes or reads sequences: its result joins the scope.
   Status AddSequence(const onnx::NodeProto& node, const std::string& name, Scope& scope);
+  // Functions that are called there for the first time join `called`: they may be a long chain.
   void CollectUnknown(const NodeList& nodes,
                       std::map<std::string, std::pair<int, std::string>>& unknown,
-                      std::unordered_set<const onnx::FunctionProto*>& seen) const;
+                      std::unordered_set<const onnx::FunctionProto*>& seen,
+                      std::vector<const onnx::FunctionProto*>& called) const;
 
   // Of a sequence, as Lookup. REQUIRES: scope.FindSequence(name).
   Sequence LookupSequence(const Scope& scope, const std::string& name);

@@ -29,7 +29,7 @@ Status UpgradeBroadcast(Upgrader& u) {
   const int64_t rank_a = static_cast<int64_t>(u.graph.type(u.node.inputs[0]).dims.size());
   const int64_t rank_b = static_cast<int64_t>(u.graph.type(u.node.inputs[1]).dims.size());
   const int64_t first = *axis < 0 ? *axis + rank_a : *axis;
-  if (first < 0 || first + rank_b > rank_a) return u.Error(fmt::format("axis {} is wrong", *axis));
+  if (first < 0 || first > rank_a - rank_b) return u.Error(fmt::format("axis {} is wrong", *axis));
   std::vector<int64_t> added(static_cast<size_t>(rank_a - rank_b - first));
   if (added.empty()) return OkStatus();
   std::iota(added.begin(), added.end(), rank_b);
@@ -237,7 +237,7 @@ Result<std::vector<int>> UpgradeSoftmax(Upgrader& u) {
       const int flat, u.Emit("Flatten", {x}, {u.node.name + "/flat"}, {{"axis", Attribute(axis)}}));
   TEMPER_ASSIGN_OR_RETURN(const int soft, u.Emit(u.node.op, {flat}, {u.node.name + "/softmax"},
                                                  {{"axis", Attribute(int64_t{1})}}));
-  TEMPER_ASSIGN_OR_RETURN(const int y, u.Emit("Reshape", {soft, shape}, {u.node.outputs[0]},
+  TEMPER_ASSIGN_OR_RETURN(const int y, u.Emit("Reshape", {soft, shape}, {u.OutputName(0)},
                                               {{"allowzero", Attribute(int64_t{1})}}));
   return std::vector<int>{y};
 }

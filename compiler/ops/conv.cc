@@ -29,6 +29,7 @@ Status BuildConv(Emitter& e) {
                            " in " + std::to_string(group) + " groups does not fit an operand of " +
                            graph::ShapeToString(in));
   }
+  if (*graph::ElementCount(in) == 0) return e.Refuse("its operand has no elements");
   const PaddedImage image = Pad(e, x, window, channel_axis, 0);
 
   // The reduction's axes: the window's, then the channels.

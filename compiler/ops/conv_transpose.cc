@@ -23,6 +23,7 @@ Status BuildConvTranspose(Emitter& e) {
     return InvalidArgument(e.node().Describe() + ": a weight of " + graph::ShapeToString(weight) +
                            " does not fit an operand of " + graph::ShapeToString(in));
   }
+  if (*graph::ElementCount(in) == 0) return e.Refuse("its operand has no elements");
   const std::vector<int64_t> ones(n, 1);
   const auto strides = e.node().Ints("strides", ones);
   const auto dilations = e.node().Ints("dilations", ones);

@@ -30,6 +30,9 @@ struct Pool {
 Result<Pool> PoolOf(Emitter& e) {
   Pool pool;
   TEMPER_ASSIGN_OR_RETURN(pool.window, WindowOf(e.graph(), e.node()));
+  if (*graph::ElementCount(e.shape(e.Input(0))) == 0) {
+    return e.Refuse("its operand has no elements");
+  }
   pool.out = e.shape(e.Output(0));
   pool.channel_axis = e.ChannelAxis(static_cast<int>(pool.out.size()));
   for (size_t d = 0; d < pool.window.rank(); ++d) {
@@ -224,10 +227,15 @@ Status BuildCol2Im(Emitter& e) {
   const graph::Shape out = e.shape(e.Output(0));
   TEMPER_ASSIGN_OR_RETURN(const auto block, e.ConstantInts(2, "block_shape"));
   const size_t rank = block.size();
-  const std::vector<int64_t> ones(rank, 1);
-  const std::vector<int64_t> strides = e.node().Ints("strides", ones);
-  const std::vector<int64_t> dilations = e.node().Ints("dilations", ones);
-  const std::vector<int64_t> pads = e.node().Ints("pads", std::vector<int64_t>(2 * rank, 0));
+  // An empty list counts as none, as in its inference.
+  const auto list = [&](const char* name, size_t size, int64_t absent) {
+    std::vector<int64_t> values = e.node().Ints(name);
+    if (values.empty()) values.assign(size, absent);
+    return values;
+  };
+  const std::vector<int64_t> strides = list("strides", rank, 1);
+  const std::vector<int64_t> dilations = list("dilations", rank, 1);
+  const std::vector<int64_t> pads = list("pads", 2 * rank, 0);
   const DType type = e.dtype(x), wide = AccumulatorType(type);
   if (type == DType::kBool) return e.Refuse("bool operands are not supported");
   const int sum = e.AddReduction(
@@ -262,11 +270,10 @@ Status BuildAveragePool(Emitter& e) {
   const bool include_pad = e.node().Int("count_include_pad", 0) != 0;
   const size_t rank = pool.window.rank();
   if (AlwaysFull(pool.window, include_pad)) {
-    int64_t count = 1;
-    for (int64_t k : pool.window.kernel) count *= k;
+    double count = 1;
+    for (int64_t k : pool.window.kernel) count *= static_cast<double>(k);
     e.DefinePoints(0, [&](const Indices& point) {
-      return As(type,
-                e.ReadTensor(sum, point) * tir::Number(wide, 1.0 / static_cast<double>(count)));
+      return As(type, e.ReadTensor(sum, point) * tir::Number(wide, 1.0 / count));
     });
     return OkStatus();
   }
@@ -301,6 +308,7 @@ Status BuildGlobalPool(Emitter& e) {
   if (in.size() < 3) return e.Refuse("its operand has no spatial dimensions");
   if (!IsFloat(type)) return e.Refuse("operands that are not floating point");
   const graph::Shape reduced(in.begin() + 2, in.end());
+  if (*graph::ElementCount(reduced) == 0) return e.Refuse("its operand has no elements");
   auto element = [&](const Indices& point, const Indices& r) {
     Indices indices{point[0], point[1]};
     indices.insert(indices.end(), r.begin(), r.end());

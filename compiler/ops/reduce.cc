@@ -45,6 +45,11 @@ te::Combiner CombinerOf(const std::string& op) {
   return te::Combiner::kSum;
 }
 
+bool Holds(DType type, int64_t count) {
+  const Expr number = tir::IntImm({type, 1}, count);
+  return number->int_value() == count;
+}
+
 Expr After(const std::string& op, const Expr& x, int64_t count) {
   const DType type = x->type().dtype;
   if (op == "ReduceMean") {
@@ -105,6 +110,10 @@ Status BuildReduce(Emitter& e) {
   if (op == "ReduceLogSumExp") {
     BuildLogSumExp(e, red);
     return OkStatus();
+  }
+  // Else the sum would be divided by what is left of the count.
+  if (op == "ReduceMean" && !IsFloat(type) && !Holds(type, *graph::ElementCount(red.reduced))) {
+    return e.Refuse("it reduces over more elements than its type counts");
   }
   const bool extreme = op == "ReduceMax" || op == "ReduceMin";
   const DType wide = extreme ? type : AccumulatorType(type);

@@ -70,8 +70,9 @@ Result<Window> WindowOf(const graph::Graph& graph, const graph::Node& node) {
 
 namespace {
 
-bool IsNonNegativeWithin(const graph::Graph& graph, int value, int depth) {
-  if (value == graph::kNone || depth > 8) return false;
+// `left`: how many values are looked at yet; concatenations of one another would make it many.
+bool IsNonNegativeWithin(const graph::Graph& graph, int value, int depth, int& left) {
+  if (value == graph::kNone || depth > 8 || --left < 0) return false;
   const graph::Value& v = graph.value(value);
   const graph::Node* node = graph.ProducerOf(value);
   if (node == nullptr) return false;
@@ -89,7 +90,7 @@ bool IsNonNegativeWithin(const graph::Graph& graph, int value, int depth) {
   if (!passes || v.producer_output != 0) return false;
   const size_t data = node->Is("Concat") ? node->inputs.size() : 1;
   for (size_t i = 0; i < data; ++i) {
-    if (!IsNonNegativeWithin(graph, node->inputs[i], depth + 1)) return false;
+    if (!IsNonNegativeWithin(graph, node->inputs[i], depth + 1, left)) return false;
   }
   return true;
 }
@@ -97,7 +98,8 @@ bool IsNonNegativeWithin(const graph::Graph& graph, int value, int depth) {
 }  // namespace
 
 bool IsNonNegative(const graph::Graph& graph, int value) {
-  return IsNonNegativeWithin(graph, value, 0);
+  int left = 4096;
+  return IsNonNegativeWithin(graph, value, 0, left);
 }
 
 Halo WantedHalo(const graph::Graph& graph, const graph::Node& node) {

@@ -6,6 +6,7 @@
 
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/window.h"
+#include "compiler/te/program.h"
 
 namespace temper::partition {
 namespace {
@@ -53,6 +54,20 @@ ops::Halos AssignHalos(const graph::Graph& graph, InPlace* in_place) {
       const int64_t most = std::max(wanted.before[d], wanted.after[d]);
       halo.before[d] = std::max(halo.before[d], most);
       halo.after[d] = std::max(halo.after[d], most);
+    }
+  }
+  // A value that would be too large with it has none, and neither has what goes with it.
+  for (int id : graph.order()) {
+    for (int value : graph.node(id).outputs) {
+      if (value == graph::kNone || !graph.type(value).IsStatic()) continue;
+      const auto found = by_class.find(classes.Of(value));
+      if (found == by_class.end()) continue;
+      graph::Shape extent = graph.shape(value);
+      for (size_t d = 0; d < extent.size(); ++d) {
+        extent[d] += found->second.before[d] + found->second.after[d];
+      }
+      const auto elements = graph::ElementCount(extent);
+      if (!elements || *elements > te::kMaxElements) by_class.erase(found);
     }
   }
   // Functions of the runtime and control flow know no halos.

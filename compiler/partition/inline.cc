@@ -1,6 +1,7 @@
 #include "compiler/partition/inline.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace temper::partition {
 namespace {
@@ -8,9 +9,12 @@ namespace {
 using tir::Expr;
 using tir::ExprKind;
 
+// Of one that te::Verify would refuse, any number above its limit.
 int64_t Elements(const te::Tensor& tensor) {
   int64_t count = 1;
-  for (int64_t extent : tensor.shape) count *= extent;
+  for (int64_t extent : tensor.shape) {
+    if (__builtin_mul_overflow(count, extent, &count)) return std::numeric_limits<int64_t>::max();
+  }
   return count;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/partition/result_view.h"
+#include "compiler/te/program.h"
 
 namespace temper::partition {
 namespace {
@@ -170,6 +171,8 @@ void SplitIntoPhases(Graph& graph, const Node& node, const Transposed& t) {
   }
   to.push_back(results);
   uncut.push_back(results);
+  const auto elements = graph::ElementCount(to);
+  if (!elements || *elements > te::kMaxElements) return;
   const auto by_channel = [=](const Tensor& c) -> std::optional<Tensor> {
     if (c.size() != results || c.shape.empty() || c.shape.back() != results) return std::nullopt;
     Tensor same = c;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <unordered_set>
 
@@ -32,8 +33,9 @@ Status CheckTensor(const Tensor& t, int id) {
       return InvalidArgument(
           fmt::format("tensor {} '{}': dimension {} is out of range", id, t.name, d));
     }
-    int64_t extent = t.shape[d] + before + after;
-    if (extent != 0 && elements > kMaxElements / extent) {
+    // The others must be sane beside an extent of zero too: strides follow from them.
+    int64_t extent = std::max<int64_t>(1, t.shape[d] + before + after);
+    if (elements > kMaxElements / extent) {
       return InvalidArgument(fmt::format("tensor {} '{}' has more than 2^40 elements", id, t.name));
     }
     elements *= extent;

@@ -17,7 +17,8 @@ int Occurrences(Composer& c, int x, const std::vector<int64_t>& grams, int64_t n
   const int64_t windows = shape[1] - (n - 1) * step;
   const int64_t count = static_cast<int64_t>(grams.size()) / n;
   if (windows < 1) return kNone;
-  if (shape[0] * count * windows * n > kMaxMatches) {
+  const auto matches = ElementCount(Shape{shape[0], count, windows, n});
+  if (!matches || *matches > kMaxMatches) {
     c.Refuse("its pool is too large for this input");
     return kNone;
   }

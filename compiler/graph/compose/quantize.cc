@@ -31,8 +31,8 @@ void Broadcasting(Composer& c) {
   const Shape shape = c.shape(c.In(0));
   const int64_t block = node.Int("block_size", 0);
   int64_t axis = node.Int("axis", 1);
-  // Without an axis to name, one scale is for all.
-  if (*ElementCount(c.shape(c.In(1))) == 1) {
+  // Without an axis to name, one scale and one zero point are for all.
+  if (*ElementCount(c.shape(c.In(1))) == 1 && (!c.Has(2) || *ElementCount(c.shape(c.In(2))) == 1)) {
     axis = 0;
   } else {
     axis = c.Axis(axis, static_cast<int64_t>(shape.size()));

@@ -62,15 +62,27 @@ int64_t Nearest(double x, const std::string& rounding) {
   return static_cast<int64_t>(std::ceil(x - 0.5));
 }
 
+// How many positions an output's filter reaches to each side: it is widened where it shrinks.
+double Reach(const ResizeAxis& a, const Options& o) {
+  const double scale = o.antialias ? std::min(1.0, a.Scale()) : 1;
+  return std::ceil((o.mode == "cubic" ? 2 : 1) / scale);
+}
+
+// Where a region of interest lies beyond what an integer holds, one far outside does.
+double Near(double x) {
+  constexpr double kFar = 0x1p52;
+  return std::abs(x) < kFar ? x : x > 0 ? kFar : -kFar;
+}
+
+// REQUIRES: Reach(a, o) times the outputs is a number of elements that fits the memory.
 Taps TapsOf(const ResizeAxis& a, const Options& o) {
   Taps taps;
   const bool cubic = o.mode == "cubic";
-  // The filter is widened where it shrinks.
   const double scale = o.antialias ? std::min(1.0, a.Scale()) : 1;
-  const auto reach = static_cast<int64_t>(std::ceil((cubic ? 2 : 1) / scale));
+  const auto reach = static_cast<int64_t>(Reach(a, o));
   if (o.mode != "nearest") taps.count = 2 * reach;
   for (int64_t i = 0; i < a.out; ++i) {
-    const double x = Coordinate(a, o.transform, i);
+    const double x = Near(Coordinate(a, o.transform, i));
     taps.outside.push_back(o.transform == "tf_crop_and_resize" &&
                            (x < 0 || x > static_cast<double>(a.in - 1)));
     const auto clamped = [&](int64_t at) { return std::clamp<int64_t>(at, 0, a.in - 1); };
@@ -115,10 +127,6 @@ int Weighted(Composer& c, int x, int64_t axis, const ResizeAxis& a, const Taps& 
   const DType type = c.dtype(x);
   if (taps.count > 8) {
     // Many taps: a product with a matrix.
-    if (a.in * a.out > (int64_t{1} << 25)) {
-      c.Refuse("it shrinks too large a dimension");
-      return kNone;
-    }
     std::vector<double> matrix(static_cast<size_t>(a.in * a.out), 0);
     for (int64_t i = 0; i < a.out; ++i) {
       for (int64_t k = 0; k < taps.count; ++k) {
@@ -164,6 +172,7 @@ int Truncatable(Composer& c, int x) {
 }
 
 constexpr int64_t kMaxPositions = 1 << 20;  // of a dimension that is resized
+constexpr int64_t kMaxWeights = 1 << 25;    // of a dimension's filters or their matrix
 
 }  // namespace
 
@@ -203,6 +212,12 @@ void ComposeResize(Composer& c) {
     // What each position reads is a constant.
     if (a.out > kMaxPositions) {
       return c.Refuse(fmt::format("dimension {} of its result, {}, is too large", d, a.out));
+    }
+    const double reach = o.mode == "nearest" ? 0 : Reach(a, o);
+    if (a.out > 0 && reach > 4 &&
+        (a.in > kMaxWeights / a.out ||
+         !(reach <= static_cast<double>(kMaxWeights) / static_cast<double>(a.out)))) {
+      return c.Refuse("it shrinks too large a dimension");
     }
     const Taps taps = TapsOf(a, o);
     const auto axis = static_cast<int64_t>(d);

@@ -171,6 +171,11 @@ Result<bool> EvalBinary(EvalContext& c) {
 Result<bool> EvalVariadic(EvalContext& c) {
   const std::string op = c.node.op == "Mean" ? "Sum" : c.node.op;
   if (op == "Sum" && !IsFloat(c.OutDType())) return false;
+  if (ElementCount(c.OutShape()) == 0) {
+    // The first operands alone may broadcast to a great many.
+    c.Make();
+    return true;
+  }
   // The first operand is broadcast by folding it with itself where max and min leave it alone.
   Tensor result = *c.in[0];
   for (size_t i = 1; i < c.in.size(); ++i) {

@@ -44,10 +44,10 @@ Result<bool> EvalEyeLike(EvalContext& c) {
   const DType dtype = c.OutDType();
   const Shape shape = c.OutShape();
   const int64_t k = std::clamp(c.node.Int("k", 0), -shape[0], shape[1]);
-  for (int64_t row = 0; row < shape[0]; ++row) {
-    const int64_t column = row + k;
-    if (column < 0 || column >= shape[1]) continue;
-    StoreDouble(dtype, 1, out + (row * shape[1] + column) * ByteSize(dtype));
+  // Only rows that reach the diagonal: without columns there may be any number of others.
+  const int64_t end = std::min(shape[0], shape[1] - k);
+  for (int64_t row = std::max<int64_t>(0, -k); row < end; ++row) {
+    StoreDouble(dtype, 1, out + (row * shape[1] + row + k) * ByteSize(dtype));
   }
   return true;
 }

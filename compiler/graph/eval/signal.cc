@@ -42,19 +42,21 @@ Result<bool> EvalMelWeightMatrix(EvalContext& c) {
     if (!(bin >= 0 && bin < static_cast<double>(shape[0]))) return false;
     corners.push_back(static_cast<int64_t>(bin));
   }
-  std::vector<double> values(static_cast<size_t>(shape[0] * mel_bins), 0);
+  const DType dtype = c.OutDType();
+  std::byte* out = c.Make();
+  const auto put = [&](int64_t row, int64_t column, double value) {
+    StoreDouble(dtype, value, out + (row * mel_bins + column) * ByteSize(dtype));
+  };
   for (int64_t m = 0; m < mel_bins; ++m) {
     const int64_t left = corners[m], centre = corners[m + 1], right = corners[m + 2];
-    if (left == centre) values[centre * mel_bins + m] = 1;
+    if (left == centre) put(centre, m, 1);
     for (int64_t j = left; j <= centre && left < centre; ++j) {
-      values[j * mel_bins + m] = static_cast<double>(j - left) / static_cast<double>(centre - left);
+      put(j, m, static_cast<double>(j - left) / static_cast<double>(centre - left));
     }
     for (int64_t j = centre; j < right; ++j) {
-      values[j * mel_bins + m] =
-          static_cast<double>(right - j) / static_cast<double>(right - centre);
+      put(j, m, static_cast<double>(right - j) / static_cast<double>(right - centre));
     }
   }
-  c.out[0] = MakeFromDoubles(c.OutDType(), shape, values);
   return true;
 }
 

@@ -60,6 +60,9 @@ Status InferAttention(InferContext& c) {
     }
   }
   Shape out = {q[0], q[1], q[2], v[3]};
+  if (!ElementCount(out)) {  // before heads and sizes are multiplied
+    return c.Error(fmt::format("its result of shape {} is too large", ShapeToString(out)));
+  }
   if (c.rank(0) == 3) out = {q[0], q[2], q[1] * v[3]};
   TEMPER_RETURN_IF_ERROR(c.Set(0, c.dtype(0), std::move(out)));
   TEMPER_RETURN_IF_ERROR(c.Set(1, c.dtype(0), {k[0], k[1], scores[3], k[3]}));

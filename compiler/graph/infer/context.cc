@@ -22,7 +22,19 @@ Result<std::optional<std::vector<int64_t>>> InferContext::ConstantInts(size_t in
   return std::optional<std::vector<int64_t>>(tensor->AsInts());
 }
 
+namespace {
+
+// As many as constants and inputs may have. Each node's types are of the size of its rank.
+constexpr size_t kMaxRank = 64;
+
+std::string TooManyDimensions(size_t rank) {
+  return fmt::format("its result has {} dimensions; at most {} are possible", rank, kMaxRank);
+}
+
+}  // namespace
+
 Status InferContext::Set(size_t output, DType dtype, Shape shape) {
+  if (shape.size() > kMaxRank) return Error(TooManyDimensions(shape.size()));
   if (!ByteCount(dtype, shape).has_value()) {
     return Error(fmt::format("its result of shape {} is too large", ShapeToString(shape)));
   }
@@ -32,6 +44,7 @@ Status InferContext::Set(size_t output, DType dtype, Shape shape) {
 }
 
 Status InferContext::SetBounded(size_t output, DType dtype, std::vector<Dim> dims) {
+  if (dims.size() > kMaxRank) return Error(TooManyDimensions(dims.size()));
   ValueType type;
   type.dtype = dtype;
   type.has_rank = true;

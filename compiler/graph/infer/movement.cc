@@ -132,6 +132,10 @@ Status InferPad(InferContext& c) {
     std::iota(axes->begin(), axes->end(), 0);
   }
   TEMPER_RETURN_IF_ERROR(c.Axes(*axes, c.rank(0)).status());
+  if (c.Has(2)) {
+    TEMPER_RETURN_IF_ERROR(c.SameDType(0, 2));
+    if (ElementCount(c.shape(2)) != 1) return c.Error("its value must be one number");
+  }
   const size_t count = axes->size();
   if (pads->size() != 2 * count) {
     return c.Error(fmt::format("pads is {} for {} axes", ShapeToString(*pads), count));

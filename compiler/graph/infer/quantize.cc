@@ -15,7 +15,7 @@ Status CheckScale(const InferContext& c, size_t i) {
   bool fits = false;
   if (block > 0) {
     Shape blocks = x;
-    blocks[axis] = (x[axis] + block - 1) / block;
+    blocks[axis] = x[axis] / block + (x[axis] % block == 0 ? 0 : 1);
     fits = by == blocks;
   } else if (by.size() == 1 && c.node().Has("axis")) {
     fits = by[0] == x[axis];
@@ -93,6 +93,7 @@ Status InferQuantizeLinear(InferContext& c) {
     if (!stated.empty() && to != c.dtype(2)) return c.Error("output_dtype is not its zero point's");
     to = c.dtype(2);
   }
+  if (to == DType::kBool) return c.Error("its result cannot be bool");
   return c.Set(0, to, c.shape(0));
 }
 

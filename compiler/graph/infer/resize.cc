@@ -53,7 +53,11 @@ Status SetSizes(const InferContext& c, const std::vector<int64_t>& sizes,
     ResizeAxis& a = all[axis];
     a.scale_up = static_cast<double>(up);
     a.scale_down = static_cast<double>(down);
-    a.out = static_cast<int64_t>(std::floor(a.Scale() * static_cast<double>(a.in) + 0.5));
+    const double size = std::floor(a.Scale() * static_cast<double>(a.in) + 0.5);
+    if (!(size <= 0x1p40)) {
+      return c.Error(fmt::format("dimension {} of its result would be {}", axis, size));
+    }
+    a.out = static_cast<int64_t>(size);
   }
   return OkStatus();
 }

@@ -1,5 +1,7 @@
 #include "compiler/graph/passes/decompose.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -43,8 +45,8 @@ double EmptyReduction(const std::string& op, DType dtype) {
 }
 
 // Makes a constant of a reduction, or of a sum of products, of values without elements. False if
-// the node is none.
-bool TakeEmptyReduction(Graph& graph, int id) {
+// the node is none, or the constant would be larger than `bytes_left`.
+bool TakeEmptyReduction(Graph& graph, int id, int64_t& bytes_left) {
   const Node& node = graph.node(id);
   const bool reduction = node.op.starts_with("Reduce") && IsEmpty(graph, node.Input(0));
   const bool products =
@@ -57,7 +59,10 @@ bool TakeEmptyReduction(Graph& graph, int id) {
   const int output = node.Output(0);
   const DType dtype = *graph.type(output).dtype;
   const Shape shape = graph.shape(output);
-  if (*ElementCount(shape) > kMaxGrowthBytes / 16) return false;  // refused as a kernel
+  // Doubles first, then the type's.
+  const int64_t bytes = *ElementCount(shape) * (8 + ByteSize(dtype));
+  if (bytes > bytes_left) return false;  // refused as a kernel
+  bytes_left -= bytes;
   const std::vector<double> values(static_cast<size_t>(*ElementCount(shape)),
                                    EmptyReduction(node.op, dtype));
   graph.MakeConstant(output, MakeFromDoubles(dtype, shape, values));
@@ -78,9 +83,9 @@ bool TakeEmptyRange(Graph& graph, int id) {
 }
 
 // Whether the node is gone, since it computes nothing or over nothing.
-bool TakeEmpty(Graph& graph, int id) {
+bool TakeEmpty(Graph& graph, int id, int64_t& bytes_left) {
   if (!TakeEmptyResults(graph, id)) {
-    return TakeEmptyReduction(graph, id) || TakeEmptyRange(graph, id);
+    return TakeEmptyReduction(graph, id, bytes_left) || TakeEmptyRange(graph, id);
   }
   graph.RemoveNode(id);
   return true;
@@ -90,11 +95,23 @@ bool TakeEmpty(Graph& graph, int id) {
 
 Status RunDecompose(Graph& graph) {
   const std::vector<int> order = graph.order();
+  int64_t empty_left = kMaxGrowthBytes, composed_left = kMaxGrowthBytes;
   for (int id : order) {
-    if (!TakeEmpty(graph, id)) TEMPER_RETURN_IF_ERROR(ComposeNode(graph, id));
+    if (TakeEmpty(graph, id, empty_left)) continue;
+    const std::string named = graph.node(id).Describe();
+    int made = graph.value_count();
+    TEMPER_RETURN_IF_ERROR(ComposeNode(graph, id));
+    for (; made < graph.value_count(); ++made) {
+      if (graph.value(made).IsConstant()) composed_left -= graph.value(made).constant->bytes();
+    }
+    if (composed_left < 0) {
+      return Unimplemented(fmt::format(
+          "{}: what it and others are composed of needs constants of more than {} bytes", named,
+          kMaxGrowthBytes));
+    }
   }
   const std::vector<int> composed = graph.order();
-  for (int id : composed) TakeEmpty(graph, id);
+  for (int id : composed) TakeEmpty(graph, id, empty_left);
   return RunFoldConstants(graph);
 }
 

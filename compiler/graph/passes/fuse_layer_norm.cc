@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,14 @@ struct Normalized {
   double epsilon = 0;
   std::vector<int> nodes;  // in the order of the flow, without the last
 };
+
+// Of rows whose scale may have to be written out.
+constexpr int64_t kMaxInner = int64_t{1} << 24;
+
+int64_t InnerCount(const Graph& graph, const Normalized& found) {
+  const Shape shape = graph.shape(found.x);
+  return *ElementCount(std::span(shape).subspan(found.axis));
+}
 
 class Matcher {
  public:
@@ -173,7 +182,8 @@ Status RunFuseLayerNorm(Graph& graph) {
   bool any = false;
   for (int id : order) {
     if (!graph.IsAlive(id)) continue;
-    if (auto found = matcher.Match(id)) {
+    auto found = matcher.Match(id);
+    if (found && InnerCount(graph, *found) <= kMaxInner) {
       fuser.Fuse(id, *std::move(found));
       any = true;
     }

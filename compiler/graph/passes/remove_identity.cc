@@ -87,13 +87,14 @@ void HandOnSources(Graph& graph, int id, int replacement) {
   }
 }
 
-Status RemoveMask(Graph& graph, int mask) {
+Status RemoveMask(Graph& graph, int mask, int64_t& bytes_left) {
   // At inference nothing is dropped.
   if (mask == kNone) return OkStatus();
   const Value& value = graph.value(mask);
   if (value.uses.empty() && !graph.IsOutput(mask)) return OkStatus();
   if (!value.type.IsStatic()) return OkStatus();
-  if (*ElementCount(value.type.StaticShape()) > kMaxGrowthBytes) {
+  bytes_left -= *ElementCount(value.type.StaticShape());
+  if (bytes_left < 0) {
     return Unimplemented(fmt::format("the mask '{}' is too large", value.name));
   }
   std::byte* data = nullptr;
@@ -138,6 +139,7 @@ void MergeMoves(Graph& graph, int id) {
 }  // namespace
 
 Status RunRemoveIdentity(Graph& graph) {
+  int64_t mask_bytes = kMaxGrowthBytes;
   const std::vector<int> order = graph.order();
   for (int id : order) {
     if (!graph.IsAlive(id)) continue;
@@ -145,7 +147,7 @@ Status RunRemoveIdentity(Graph& graph) {
     const Node& node = graph.node(id);
     const int equal = EqualInput(graph, node);
     if (equal == kNone) continue;
-    if (node.Is("Dropout")) TEMPER_RETURN_IF_ERROR(RemoveMask(graph, node.Output(1)));
+    if (node.Is("Dropout")) TEMPER_RETURN_IF_ERROR(RemoveMask(graph, node.Output(1), mask_bytes));
     if (node.Output(1) != kNone &&
         (!graph.value(node.outputs[1]).uses.empty() || graph.IsOutput(node.outputs[1]))) {
       continue;  // a second result is still needed

@@ -115,6 +115,33 @@ TEST(EvalTest, ShapeValues) {
   ExpectInts(Eval("Size", {F({1, 2, 3})}), {3}, {});
 }
 
+TEST(EvalTest, NothingTakesNoTimeAndNoMemory) {
+  const int64_t many = int64_t{1} << 20;
+  Graph graph;
+  const int x = Input(graph, "x", {int64_t{1} << 40, 0});
+  const int eye = graph.AddNode("EyeLike", {x}, {"eye"});
+  ExpectOk(InferAndFoldSmall(graph, eye));
+  EXPECT_FALSE(graph.IsAlive(eye));
+  // The first two alone are four terabytes.
+  const Tensor a = MakeTensor(DType::kFloat32, {1, many, 1});
+  const Tensor b = MakeTensor(DType::kFloat32, {1, 1, many});
+  EXPECT_EQ(Eval("Sum", {a, b, MakeTensor(DType::kFloat32, {0, 1, 1})})->shape,
+            (Shape{0, many, many}));
+}
+
+TEST(EvalTest, Diagonals) {
+  Graph graph;
+  const int x = Input(graph, "x", {2, 3}, DType::kInt64);
+  for (const auto& [k, ones] : {std::pair(int64_t{1}, Ints{0, 1, 0, 0, 0, 1}),
+                                {int64_t{-1}, {0, 0, 0, 1, 0, 0}},
+                                {INT64_MIN, Ints(6, 0)}}) {
+    const int id = graph.AddNode("EyeLike", {x}, {"y"}, {{"k", k}});
+    const int y = graph.node(id).outputs[0];
+    ExpectOk(InferAndFoldSmall(graph, id));
+    EXPECT_EQ(graph.value(y).constant->AsInts(), ones) << k;
+  }
+}
+
 TEST(EvalTest, Reductions) {
   const Tensor x = F({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_EQ(Eval("ReduceMean", {x, I({1})})->AsDoubles(), (std::vector<double>{2, 5}));

@@ -195,6 +195,31 @@ TEST(InferTest, ResultsTooLargeForAnyMemoryAreRefused) {
             "MatMul 'n': its result of shape [1099511627776,1099511627776] is too large");
 }
 
+TEST(InferTest, NumbersOfAttributesMayBeTheLargestThereAre) {
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const int64_t huge = int64_t{1} << 40;
+  has(Infer("Attention", {T({1, 1, huge}), T({1, 1, 1}), T({1, 1, huge})},
+            {{"q_num_heads", huge}, {"kv_num_heads", int64_t{1}}}),
+      "its result of shape [1,1099511627776,1,1099511627776] is too large");
+  EXPECT_EQ(Infer("QuantizeLinear", {T({3, 4}), T({1, 4})},
+                  {{"axis", int64_t{0}}, {"block_size", INT64_MAX}}),
+            "uint8[3,4]");
+  has(Infer("Resize", {T({1, huge}), T({0}), T({0}), C({huge, huge})},
+            {{"keep_aspect_ratio_policy", std::string("not_smaller")}}),
+      "dimension 1 of its result would be");
+  has(Infer("Reshape", {T({1}), C(Ints(65, 1))}), "its result has 65 dimensions");
+}
+
+TEST(InferTest, OperandsOfAnotherTypeAreRefused) {
+  EXPECT_EQ(Infer("Pad", {T({3}), C({1, 1}), T({}, DType::kInt64)}),
+            "Pad 'n': input 0 is float32 but input 2 is int64");
+  EXPECT_EQ(Infer("Pad", {T({3}), C({1, 1}), T({0})}), "Pad 'n': its value must be one number");
+  EXPECT_EQ(Infer("QuantizeLinear", {T({3}), T({})}, {{"output_dtype", std::string("bool")}}),
+            "QuantizeLinear 'n': its result cannot be bool");
+}
+
 TEST(OpListTest, ArityIsChecked) {
   Graph graph;
   const int x = Input(graph, "x", {1});

@@ -178,6 +178,17 @@ TEST(ControlFlowTest, TripCountAndConditionAreScalars) {
   }
 }
 
+TEST(ControlFlowTest, WhatALoopCarriesMustBeThere) {
+  Model model;
+  model.Input("x", {1}).Output("y").IntList("trips", {3});
+  model.Input("go", {}, kBool);
+  onnx::NodeProto& node = model.Node("Loop", {"trips", "go", "", "x"}, {"y", "z"});
+  onnx::GraphProto& body = Body(node, "body", {"i", "on", "a", "b"}, {"on", "c", "d"});
+  AddTo(body, "Neg", {"b"}, "c");
+  AddTo(body, "Neg", {"c"}, "d");
+  ExpectError(model.Import().status(), "Loop 'n_y': input 2 is missing");
+}
+
 TEST(ControlFlowTest, WhatIsCapturedIsAnInputAtEachLevel) {
   Model model;
   model.Input("x", {2}).Input("c", {}, kBool).Input("trips", {}, 7).Output("y");

@@ -73,6 +73,19 @@ TEST(FunctionTest, OneThatCallsItselfIsRefused) {
   ExpectError(model.Import().status(), "functions are nested too deeply");
 }
 
+TEST(FunctionTest, LongChainsOfCallsAreRefused) {
+  Model model;
+  model.Input("x", {2}).Output("y");
+  model.Node("F0", {"x"}, {"y"}).set_domain("local");
+  constexpr int kLong = 100000;
+  for (int i = 0; i < kLong; ++i) {
+    AddTo(AddFunction(model, "F" + std::to_string(i), {"a"}, {"b"}),
+          i + 1 < kLong ? "F" + std::to_string(i + 1) : "Relu", {"a"}, "b",
+          i + 1 < kLong ? "local" : "");
+  }
+  ExpectError(model.Import().status(), "functions are nested too deeply");
+}
+
 TEST(FunctionTest, UnknownOperatorsInFunctionsAreListed) {
   Model model;
   model.Input("x", {2}).Output("y");

@@ -81,6 +81,17 @@ TEST(UpgradeTest, OldBroadcastAddsDimensions) {
   EXPECT_EQ(graph->ConstantInput(Only(*graph), 1)->shape, (graph::Shape{3, 1, 1}));
 }
 
+TEST(UpgradeTest, OldBroadcastAxesAreChecked) {
+  for (const int64_t axis : {INT64_MAX, INT64_MIN, int64_t{2}}) {
+    Model model(6);
+    model.Input("x", {3, 4}).Output("y").Floats("b", {3}, {1, 2, 3});
+    onnx::NodeProto& add = model.Node("Add", {"x", "b"}, {"y"});
+    SetInt(add, "broadcast", 1);
+    SetInt(add, "axis", axis);
+    ExpectError(model.Import().status(), "Add 'n_y': axis " + std::to_string(axis) + " is wrong");
+  }
+}
+
 TEST(UpgradeTest, InferenceOnly) {
   graph::Graph g = One(7, "Dropout", {2}, [](auto& n) { SetFloat(n, "ratio", 0.5f); });
   EXPECT_TRUE(Only(g).attributes.empty());

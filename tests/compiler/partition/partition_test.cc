@@ -394,5 +394,94 @@ TEST(Partition, UnknownOperatorsAreAllNamed) {
   EXPECT_NE(p.status().message().find("Twiddle"), std::string::npos);
 }
 
+std::string WhyNot(const std::string& op, const graph::ValueType& x, std::vector<int> operands,
+                   Net& net, const graph::Shape& shape, graph::Attributes attributes = {}) {
+  operands.insert(operands.begin(), net.graph.AddInput("x", x));
+  const int y = net.Node(op, operands, shape, std::move(attributes));
+  net.graph.SetType(y, graph::TensorType(*x.dtype, shape));
+  net.Output(y);
+  const auto p = PartitionGraph(net.graph, {});
+  return p.ok() ? "" : p.status().message();
+}
+
+TEST(Partition, WindowsOverNothingAreRefused) {
+  using Ints = std::vector<int64_t>;
+  const auto images = [](const graph::Shape& shape) {
+    return graph::TensorType(DType::kFloat32, shape);
+  };
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    Net net;
+    EXPECT_NE(WhyNot(op, images({1, 3, 0, 5}), {}, net, {1, 3, 2, 7},
+                     {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{2, 2, 2, 2}}})
+                  .find("its operand has no elements"),
+              std::string::npos)
+        << op;
+  }
+  Net net;
+  const int weight = net.graph.AddConstant("w", graph::MakeTensor(DType::kFloat32, {4, 0, 3, 3}));
+  EXPECT_NE(WhyNot("Conv", images({1, 0, 5, 5}), {weight}, net, {1, 4, 3, 3})
+                .find("its operand has no elements"),
+            std::string::npos);
+}
+
+TEST(Partition, AMeanThatItsTypeCannotCountIsRefused) {
+  const graph::Attributes keep = {{"keepdims", int64_t{1}}};
+  Net few, many;
+  const auto axes = [](Net& net) {
+    return net.graph.AddConstant("axes", graph::MakeInts({1}, std::vector<int64_t>{1}));
+  };
+  EXPECT_EQ(WhyNot("ReduceMean", graph::TensorType(DType::kInt8, {2, 127}), {axes(few)}, few,
+                   {2, 1}, keep),
+            "");
+  EXPECT_NE(WhyNot("ReduceMean", graph::TensorType(DType::kInt8, {2, 256}), {axes(many)}, many,
+                   {2, 1}, keep)
+                .find("more elements than its type counts"),
+            std::string::npos);
+}
+
+TEST(Partition, EmptyListsOfAWindowAreItsDefaults) {
+  Net net;
+  const std::vector<int64_t> sizes = {4, 4}, block = {2, 2};
+  const int image = net.graph.AddConstant("image", graph::MakeInts({2}, sizes));
+  const int of = net.graph.AddConstant("block", graph::MakeInts({2}, block));
+  const std::vector<int64_t> none;
+  EXPECT_EQ(WhyNot("Col2Im", graph::TensorType(DType::kFloat32, {1, 4, 9}), {image, of}, net,
+                   {1, 1, 4, 4}, {{"strides", none}, {"dilations", none}, {"pads", none}}),
+            "");
+}
+
+TEST(Partition, ConcatenationsOfOneAnotherAreLookedAtOnce) {
+  Net net;
+  int x = net.Same("Relu", net.Input({1, 1, 2, 2}));
+  int64_t channels = 1;
+  for (int i = 0; i < 6; ++i) {
+    channels *= 32;
+    x = net.Node("Concat", std::vector<int>(32, x), {1, channels, 2, 2}, {{"axis", int64_t{1}}});
+  }
+  net.Output(net.Node(
+      "MaxPool", {x}, {1, channels, 2, 2},
+      {{"kernel_shape", std::vector<int64_t>{3, 3}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}}));
+  EXPECT_TRUE(partition::MoveChannelsLast(net.graph, {}).ok());
+  EXPECT_TRUE(PartitionGraph(net.graph, {}).ok());
+}
+
+TEST(Partition, NoHaloMakesAValueTooLarge) {
+  Net net;
+  const graph::Shape shape = {1, 16, 2, 2, 2};
+  const int a = net.Same("Abs", net.Input(shape)), b = net.Same("Abs", net.Input(shape));
+  const int both = net.Node("Concat", {a, b}, {1, 32, 2, 2, 2}, {{"axis", int64_t{1}}});
+  const int weight =
+      net.graph.AddConstant("w", graph::MakeTensor(DType::kFloat32, {8, 32, 1, 1, 1}));
+  const int64_t far = int64_t{1} << 21;
+  net.Output(net.Node(
+      "Conv", {both, weight}, {1, 8, 5, 5, 5},
+      {{"pads", std::vector<int64_t>(6, far)}, {"strides", std::vector<int64_t>(3, far / 2)}}));
+  EXPECT_TRUE(partition::MoveChannelsLast(net.graph, {}).ok());
+  const auto p = PartitionGraph(net.graph, {});
+  ASSERT_FALSE(p.ok());
+  EXPECT_NE(p.status().message().find("has more than 2^40 elements"), std::string::npos)
+      << p.status().message();
+}
+
 }  // namespace
 }  // namespace temper::testing

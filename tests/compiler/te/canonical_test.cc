@@ -187,6 +187,7 @@ TEST(CanonicalTest, BadTextsAreRefusedWithTheLine) {
       {"temper-program 1\nin float32[4]\nstage none [4] : pow(t0[a0])\nout 1\n", "1 operands"},
       {"temper-program 1\nin float32[4]\nstage none [4] : int8:300\nout 1\n", "does not fit"},
       {"temper-program 1\nin float32[1099511627776,9]\nstage none [4] : 1\nout 1\n", "2^40"},
+      {"temper-program 1\nin float32[0,1099511627776,9]\nstage none [4] : 1\nout 1\n", "2^40"},
   };
   for (const BadText& c : cases) {
     Result<Program> parsed = ParseProgram(c.text);

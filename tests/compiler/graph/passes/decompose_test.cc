@@ -1,5 +1,8 @@
 #include "compiler/graph/passes/decompose.h"
 
+#include <cmath>
+#include <numeric>
+
 #include "compiler/graph/control_flow.h"
 #include "tests/compiler/graph/build.h"
 
@@ -155,6 +158,56 @@ TEST(DecomposeTest, SplitIntoManyIsATree) {
   EXPECT_EQ(graph.shape(graph.outputs()[2]), (Shape{1, 3}));
   EXPECT_EQ(graph.shape(graph.outputs()[3]), (Shape{3, 3}));
   for (const int node : graph.order()) EXPECT_LE(graph.node(node).outputs.size(), 32u);
+}
+
+TEST(DecomposeTest, AZeroPointOfAnAxisGoesWithOneScale) {
+  Graph graph;
+  const int x = Input(graph, "x", {3, 4}, DType::kInt8);
+  const int zero = graph.AddConstant("zero", MakeTensor(DType::kInt8, {4}));
+  const int blocks = graph.AddConstant("blocks", MakeTensor(DType::kInt8, {3, 1}));
+  const int scale = graph.AddConstant("scale", MakeScalar(1));
+  const int y = Op(graph, "DequantizeLinear", {x, scale, zero}, "y", {{"axis", int64_t{1}}});
+  const int z = Op(graph, "DequantizeLinear", {x, scale, blocks}, "z",
+                   {{"axis", int64_t{1}}, {"block_size", int64_t{1} << 40}});
+  graph.AddOutput(y, "y");
+  graph.AddOutput(z, "z");
+  ExpectOk(RunDecompose(graph));
+  EXPECT_EQ(graph.type(graph.outputs()[0]).ToString(), "float32[3,4]");
+}
+
+Status ResizeOne(int64_t in, Attributes attributes, std::vector<float> roi, int64_t out) {
+  Graph graph;
+  const int x = Input(graph, "x", {in});
+  const int of = graph.AddConstant("roi", MakeFloats({static_cast<int64_t>(roi.size())}, roi));
+  graph.AddOutput(Op(graph, "Resize", {x, of, kNone, IntsConstant(graph, "sizes", {out})}, "up",
+                     std::move(attributes)),
+                  "y");
+  return RunDecompose(graph);
+}
+
+TEST(DecomposeTest, ResizesReachAsFarAsTheirOperandAtMost) {
+  const std::string crop = "tf_crop_and_resize";
+  for (const char* mode : {"nearest", "linear", "cubic"}) {
+    for (const float end : {1e30f, -1e30f, std::nanf("")}) {
+      ExpectOk(ResizeOne(8, {{"mode", std::string(mode)}, {"coordinate_transformation_mode", crop}},
+                         {0, end}, 3));
+    }
+  }
+  for (const int64_t in : {int64_t{1} << 40, int64_t{1} << 46}) {
+    ExpectError(ResizeOne(in, {{"mode", std::string("linear")}, {"antialias", int64_t{1}}}, {}, 8),
+                "Resize 'up': it shrinks too large a dimension");
+  }
+}
+
+TEST(DecomposeTest, PoolsOfNgramsHaveALimit) {
+  Graph graph;
+  const int x = Input(graph, "x", {1, int64_t{1} << 44}, DType::kInt64);
+  std::vector<int64_t> pool(1 << 20);
+  std::iota(pool.begin(), pool.end(), 0);
+  graph.AddOutput(Op(graph, "TfIdfVectorizer", {x}, "count",
+                     {{"pool_int64s", pool}, {"ngram_indexes", pool}, {"ngram_counts", Shape{0}}}),
+                  "y");
+  ExpectError(RunDecompose(graph), "its pool is too large for this input");
 }
 
 TEST(DecomposeTest, WhatIsNotSupportedIsNamed) {

@@ -45,6 +45,14 @@ TEST(FuseLayerNormTest, TheWholeFormula) {
                                                     "div", "mul", "add"}));
 }
 
+TEST(FuseLayerNormTest, NotOverRowsWhoseScaleWouldFillTheMemory) {
+  Fixture f;
+  f.x = Input(f.graph, "rows", {1, 1, int64_t{1} << 38});
+  const int d = f.Centred();
+  f.Run(Op(f.graph, "Div", {d, f.Deviation(Op(f.graph, "Mul", {d, d}, "mul"))}, "div"));
+  EXPECT_EQ(Ops(f.graph), "ReduceMean Sub Mul ReduceMean Add Sqrt Div");
+}
+
 TEST(FuseLayerNormTest, AProductWithAReciprocalAndNoScale) {
   Fixture f;
   const int d = f.Centred();

@@ -88,5 +88,16 @@ TEST(RemoveIdentityTest, DropoutMaskBecomesOnes) {
   EXPECT_EQ(graph.value(graph.outputs()[1]).constant->AsInts(), (Ints{1, 1}));
 }
 
+TEST(RemoveIdentityTest, MasksHaveALimitInAll) {
+  Graph graph;
+  const int x = Input(graph, "x", {(int64_t{1} << 29) + 1});
+  for (const char* name : {"first", "second"}) {
+    const int id = graph.AddNode("Dropout", {x}, {name, std::string(name) + "/mask"}, {}, {name});
+    ExpectOk(InferNode(graph, id));
+    for (int output : graph.node(id).outputs) graph.AddOutput(output, graph.value(output).name);
+  }
+  ExpectError(RunRemoveIdentity(graph), "the mask 'second/mask' is too large");
+}
+
 }  // namespace
 }  // namespace temper::graph
