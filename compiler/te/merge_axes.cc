@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/te/rewrite.h"
 #include "compiler/tir/affine.h"
 
 namespace temper::te {
@@ -211,15 +212,24 @@ class Merger {
     const Expr fused = p_.NewVar(x.var->var_name() + y.var->var_name());
     stage.body = tir::Rewrite(stage.body, [&](const Expr& e) -> Expr {
       if (e->kind() != ExprKind::kLoad) return {};
+      std::vector<Expr> indices(e->indices().begin(), e->indices().end());
+      // An index that is another axis may be written with these two, which add nothing to it.
+      bool plainer = false;
+      for (Expr& index : indices) {
+        const int axis = AxisOf(index);
+        if (axis < 0 || index->kind() == ExprKind::kVar) continue;
+        if (!Uses(index, x) && !Uses(index, y)) continue;
+        index = stage.axis(axis).var;
+        plainer = true;
+      }
       for (const Pair& tensor : tensors) {
         if (tensor.owner != e->buffer()) continue;
-        std::vector<Expr> indices(e->indices().begin(), e->indices().end());
         if (AxisOf(indices[tensor.first]) != pair.first) continue;
         indices[tensor.first] = fused;
         indices.erase(indices.begin() + tensor.first + 1);
         return p_.Read(e->buffer(), indices);
       }
-      return {};
+      return plainer ? p_.Read(e->buffer(), indices) : Expr();
     });
     auto& axes = reduction ? stage.reduce : stage.spatial;
     const size_t at = pair.first - (reduction ? stage.spatial.size() : 0);

@@ -60,6 +60,24 @@ TEST(MergeAxesTest, AxesThatAreUsedAloneStay) {
 }
 
 // A part of a concatenation's channels: between pixels lie others' elements, at one distance.
+// y[i, j, k] = x[i, j, k + i / 2], i below 2: the last index names i, but is k.
+TEST(MergeAxesTest, WhatAddsNothingToAnIndexGoes) {
+  Program p;
+  const int x = p.AddInput("x", DType::kFloat32, {2, 3, 4});
+  Stage s;
+  s.name = "y";
+  for (int64_t extent : {2, 3, 4}) s.spatial.push_back({p.NewVar("i"), extent});
+  const tir::Expr i = s.spatial[0].var;
+  const tir::Expr indices[] = {i, s.spatial[1].var,
+                               s.spatial[2].var + tir::FloorDiv(i, tir::Expr(2))};
+  s.body = p.Read(x, indices);
+  p.outputs = {p.AddStage(std::move(s))};
+  const Program merged = MergeAxes(p);
+  ASSERT_TRUE(Verify(merged).ok()) << Verify(merged).ToString();
+  EXPECT_EQ(OutputShape(merged), (Shape{24}));
+  EXPECT_EQ(Evaluate(merged), Evaluate(p));
+}
+
 TEST(MergeAxesTest, PixelsOfAPartBecomeOneAxis) {
   Program p = testing::Conv({7, 7, 32, 64, 1, 1, 0});
   Tensor& x = p.tensors[p.inputs[0]];
